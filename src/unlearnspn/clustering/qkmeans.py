@@ -1,0 +1,139 @@
+"""Q-k-means: k-means whose centroids lie on a randomly shifted lattice, so that one record rarely moves them.
+
+Everything is an integer: features, sums, centroids and distances. Each round keeps its sums and the centroids it
+led to. A revision repeats the rounds with the changed rows only; at the first round whose centroids come out
+different, the remaining rounds are run on all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from unlearnspn.clustering.base import Labels
+from unlearnspn.clustering.lloyd import (
+    Lines,
+    Space,
+    hash_lines,
+    label,
+    line_offsets,
+    pick_seeds,
+    repeats,
+    revise_rounds,
+    run_rounds,
+    seed_centroids,
+    seeds_hold,
+)
+from unlearnspn.coding import FEATURE_STD
+from unlearnspn.hashing import derive_key, fingerprint
+from unlearnspn.slices import Counts, Rows, Slice
+
+
+class Rounds(NamedTuple):
+    """What a run keeps: the seeds' slots; each round's sums, counts and resulting centroids; the final sizes."""
+
+    seeds: Rows
+    sums: Lines
+    counts: Lines
+    centroids: Lines
+    sizes: Counts
+
+
+@dataclass(frozen=True)
+class QKMeans:
+    """k-means on a lattice of `epsilon` standard deviations, seeded as k-means++, with at most `max_rounds` rounds.
+
+    Seeds are drawn by keyed hashes of the records, so removing any other record leaves them alone. It stops when a
+    set of centroids occurs again, so that no loss has to be revised.
+    """
+
+    n_clusters: int = 2
+    epsilon: float = 0.5
+    max_rounds: int = 10
+
+    def learn(self, data: Slice, rows: Rows) -> Rounds:
+        """Pick seeds and run the rounds."""
+        space = self._space(data)
+        seeds = pick_seeds(space, rows)
+        start = seed_centroids(space, seeds)
+        none = np.zeros((0, *start.shape), np.int64)
+        unclustered = Rounds(seeds, none, none[:, :, 0], start[None], np.array([rows.size]))
+        return unclustered if seeds.size < 2 else self._run(space, unclustered, rows, 0)
+
+    def revise(
+        self, statistics: Rounds, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
+    ) -> Rounds:
+        """Repeat the rounds with the changed rows; run those on all rows that come out different."""
+        space = self._space(data)
+        if not seeds_hold(space, minus, plus, statistics.seeds):
+            return self.learn(data, rows())
+        if statistics.seeds.size < 2:
+            return statistics._replace(sizes=statistics.sizes + (plus.size - minus.size))
+        revised = Rounds(*(array.copy() for array in statistics))
+        changed = revise_rounds(space, minus, plus, revised.sums, revised.counts, revised.centroids)
+        if changed >= 0:
+            return self._run(space, revised, rows(), changed + 1)
+        final, width = revised.centroids[-1], revised.sizes.size
+        revised.sizes[:] -= np.bincount(label(space, minus, final), minlength=width)
+        revised.sizes[:] += np.bincount(label(space, plus, final), minlength=width)
+        return revised
+
+    def assign(self, statistics: Rounds, data: Slice, rows: Rows) -> Labels:
+        """Return the nearest final centroid of each row."""
+        return label(self._space(data), rows, statistics.centroids[-1])  # type: ignore[no-any-return]
+
+    def sizes(self, statistics: Rounds) -> Counts:
+        """Return the number of rows of each cluster."""
+        return statistics.sizes
+
+    def assigns_like(self, statistics: Rounds, other: Rounds) -> bool:
+        """Compare the final centroids."""
+        return np.array_equal(statistics.centroids[-1], other.centroids[-1])
+
+    def fingerprint(self, statistics: Rounds, data: Slice) -> bytes:
+        """Hash seeds, sums, counts, centroids and sizes."""
+        space = self._space(data)
+        lines = np.concatenate([statistics.sums, statistics.centroids]).reshape(-1, int(space.offsets[-1]))
+        return fingerprint(
+            [
+                b"qkmeans",
+                data.records.keys[statistics.seeds].tobytes(),
+                hash_lines(space, lines).tobytes(),
+                statistics.counts.tobytes(),
+                statistics.sizes.tobytes(),
+            ]
+        )
+
+    def _run(self, space: Space, start: Rounds, rows: Rows, first: int) -> Rounds:
+        """Continue after `first` rounds, whose centroids are known."""
+        known = start.centroids[: first + 1]
+        if repeats(known, first):
+            done, sums, counts, centroids = first, start.sums, start.counts, known
+        else:
+            shape = known.shape[1:]
+            sums = np.zeros((self.max_rounds, *shape), np.int64)
+            counts = np.zeros((self.max_rounds, shape[0]), np.int64)
+            centroids = np.zeros((self.max_rounds + 1, *shape), np.int64)
+            sums[:first], counts[:first], centroids[: first + 1] = start.sums[:first], start.counts[:first], known
+            done = run_rounds(space, rows, first, sums, counts, centroids)
+        centroids = centroids[: done + 1].copy()
+        sizes = np.bincount(label(space, rows, centroids[-1]), minlength=centroids.shape[1])
+        return Rounds(start.seeds, sums[:done].copy(), counts[:done].copy(), centroids, sizes)
+
+    def _space(self, data: Slice) -> Space:
+        records = data.records
+        salts = [derive_key(data.key, "seed", s.to_bytes(4, "little")) for s in range(self.n_clusters)]
+        return Space(
+            records.features,
+            records.keys,
+            data.scope,
+            records.is_numeric,
+            line_offsets(data.scope, records.is_numeric, data.encoding.sizes),
+            data.encoding.prints,
+            np.array(salts, np.uint64),
+            np.uint64(derive_key(data.key, "lattice")),
+            max(1, round(self.epsilon * FEATURE_STD)),
+        )

@@ -1,0 +1,291 @@
+"""Coders turn raw values into small integers for the decisions about structure.
+
+Preprocessing is part of the model: everything a coder knows (categories, bin edges, scale) is a function of the
+records and is revised with them. Coders are immutable; a revision gives a new one.
+
+Numeric columns: the edges of the bins are the values of a few landmark records, those with the smallest keyed hash, so
+a removal almost never moves an edge. Centre and scale are the exact mean and deviation, rounded to a coarse lattice.
+Categorical columns: each category has a code for as long as a record has it. Codes depend on history, hence nothing
+that is compared or released does: digests and random choices go by the category's own fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.exact_sum import Moments
+from unlearnspn.hashing import Keys, derive_key, fingerprint
+from unlearnspn.tables import Category, token
+
+#: A feature of 4096 is one standard deviation of its column.
+FEATURE_STD = 4096
+FEATURE_LIMIT = 32767
+FEATURE_MISSING = -32768
+#: Categorical columns with more categories than this are grouped by hash for the decisions about structure.
+MAX_GROUPS = 32
+
+_CENTRE_SPACING = 4.0
+_SMALLEST_SCALE = 2.0**-1022
+
+Codes = npt.NDArray[np.uint8]
+Features = npt.NDArray[np.int16]
+Floats = npt.NDArray[np.float64]
+Levels = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class NumericCoder:
+    """Bins and scale of a numeric column."""
+
+    key: int
+    moments: Moments
+    n_landmarks: int
+    landmarks: Keys
+    edges: Floats
+    #: A fingerprint for each code.
+    prints: Keys
+
+    @classmethod
+    def learn(cls, key: int, values: Floats, hashes: Keys, n_bins: int) -> NumericCoder:
+        """Learn from a whole column and its records' landmark hashes."""
+        moments = Moments.of(values.reshape(-1, 1), np.arange(len(values)))
+        prints = np.array([derive_key(key, "bin", bytes([code])) for code in range(n_bins + 1)], np.uint64)
+        return cls(key, moments, n_bins - 1, *_pick_landmarks(values, hashes, n_bins - 1), prints)
+
+    def revise(
+        self,
+        minus: tuple[Moments, Floats, Keys],
+        plus: tuple[Moments, Floats, Keys],
+        remaining: Callable[[], tuple[Floats, Keys]],
+    ) -> NumericCoder:
+        """Take records out and put others in, each as (moments, values, hashes)."""
+        moments = self.moments.minus(minus[0]).plus(plus[0])
+        coder = replace(self, moments=moments)
+        if self._touches(*minus[1:]) or self._touches(*plus[1:]):
+            landmarks, edges = _pick_landmarks(*remaining(), self.n_landmarks)
+            coder = replace(coder, landmarks=landmarks, edges=edges)
+        return coder
+
+    def _touches(self, values: Floats, hashes: Keys) -> bool:
+        """Tell whether a record with such a hash is, or would be, a landmark."""
+        observed = hashes[~np.isnan(values)]
+        if len(self.landmarks) < self.n_landmarks:
+            return observed.size > 0
+        return bool((observed <= self.landmarks[-1]).any())
+
+    @property
+    def n_codes(self) -> int:
+        """Code 0 is missing, then one for each bin."""
+        return len(self.edges) + 2
+
+    @property
+    def scale(self) -> float:
+        """The standard deviation, rounded down to a power of √2; 1 if all values are equal."""
+        if self.moments.count == 0 or self.moments.spread() == 0:
+            return 1.0
+        half, odd = divmod(self.moments.log2_variance(), 2)
+        return float(max(np.ldexp(np.sqrt(2.0) if odd else 1.0, half), _SMALLEST_SCALE))
+
+    @property
+    def centre(self) -> float:
+        """The mean, rounded to a multiple of four scales."""
+        spacing = _CENTRE_SPACING * self.scale
+        if self.moments.count == 0 or not np.isfinite(spacing):
+            return 0.0
+        mean = self.moments.mean()
+        multiple = np.floor(mean / spacing + 0.5)
+        centre = multiple * spacing
+        return float(centre) if np.isfinite(centre) else mean
+
+    def codes(self, values: Floats) -> Codes:
+        """Return each value's bin."""
+        bins = np.searchsorted(self.edges, values, side="left") + 1
+        return np.where(np.isnan(values), 0, bins).astype(np.uint8)
+
+    def features(self, values: Floats) -> Features:
+        """Return each value in units of the scale from the centre, as an integer."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = np.rint((values - self.centre) / self.scale * FEATURE_STD)
+        clipped = np.clip(scaled, -FEATURE_LIMIT, FEATURE_LIMIT)
+        return np.where(np.isnan(values), FEATURE_MISSING, clipped).astype(np.int16)
+
+    def codes_like(self, other: NumericCoder) -> bool:
+        """Tell whether both coders give every value the same code and feature."""
+        return (
+            np.array_equal(self.edges, other.edges)
+            and self.scale == other.scale
+            and self.centre == other.centre
+        )
+
+    def released(self) -> bytes:
+        """Fingerprint what the released model shows of this column: centre and scale."""
+        return fingerprint([np.array([self.centre, self.scale]).tobytes()])
+
+    def kept(self) -> bytes:
+        """Fingerprint everything kept."""
+        return fingerprint([*self.moments.to_bytes(), self.landmarks.tobytes(), self.edges.tobytes()])
+
+
+def _pick_landmarks(values: Floats, hashes: Keys, number: int) -> tuple[Keys, Floats]:
+    observed = ~np.isnan(values)
+    values, hashes = values[observed], hashes[observed]
+    if hashes.size > number:
+        chosen = np.argpartition(hashes, number - 1)[:number]
+        values, hashes = values[chosen], hashes[chosen]
+    return np.sort(hashes), np.unique(values)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalCoder:
+    """Categories of a column, by code, with the number of records that have each; a code may be free (None)."""
+
+    key: int
+    categories: tuple[Category | None, ...]
+    index: dict[bytes, int]
+    counts: npt.NDArray[np.int64]
+    category_prints: Keys
+
+    @classmethod
+    def learn(cls, key: int, categories: Sequence[Category]) -> CategoricalCoder:
+        """Learn the codes of the given distinct categories, in canonical order; `count` adds the records."""
+        nothing = cls(key, (), {}, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        return nothing.extend(categories)
+
+    def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
+        """Give a code to every category that has none, free codes first."""
+        new = [category for category in sorted(categories, key=token) if token(category) not in self.index]
+        if not new:
+            return self
+        by_code = list(self.categories)
+        free = [code for code, category in enumerate(by_code) if category is None]
+        for category in new:
+            if free:
+                by_code[free.pop(0)] = category
+            else:
+                by_code.append(category)
+        return self._renamed(by_code, np.pad(self.counts, (0, len(by_code) - len(self.counts))))
+
+    def count(self, minus: Levels, plus: Levels) -> CategoricalCoder:
+        """Take records out and put others in; a category that nobody has any more vanishes."""
+        counts = self.counts.copy()
+        np.subtract.at(counts, minus[minus >= 0], 1)
+        np.add.at(counts, plus[plus >= 0], 1)
+        vanished = [code for code in set(minus.tolist()) if code >= 0 and counts[code] == 0]
+        if not vanished:
+            return replace(self, counts=counts)
+        by_code = list(self.categories)
+        for code in vanished:
+            by_code[code] = None
+        return self._renamed(by_code, counts)
+
+    def _renamed(
+        self, by_code: Sequence[Category | None], counts: npt.NDArray[np.int64]
+    ) -> CategoricalCoder:
+        tokens = [None if category is None else token(category) for category in by_code]
+        index = {name: code for code, name in enumerate(tokens) if name is not None}
+        prints = [0 if name is None else derive_key(self.key, "category", name) for name in tokens]
+        return CategoricalCoder(self.key, tuple(by_code), index, counts, np.array(prints, np.uint64))
+
+    @property
+    def n_levels(self) -> int:
+        """How many categories there are now."""
+        return len(self.index)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether there are too many categories for a code each."""
+        return self.n_levels > MAX_GROUPS
+
+    @property
+    def n_codes(self) -> int:
+        """Code 0 is missing, then one for each category, or for each group of them."""
+        return 1 + (MAX_GROUPS if self.grouped else len(self.categories))
+
+    def levels(self, categories: Sequence[Category], unknown: int = -2) -> Levels:
+        """Return the codes of the given categories."""
+        return np.array([self.index.get(token(category), unknown) for category in categories], np.int32)
+
+    def codes(self, levels: Levels) -> Codes:
+        """Return the code of each level for decisions about structure."""
+        if not self.grouped:
+            return (levels + 1).astype(np.uint8)
+        groups = (self.category_prints % np.uint64(MAX_GROUPS)).astype(np.int64) + 1
+        return np.where(levels < 0, 0, groups[levels]).astype(np.uint8)
+
+    def codes_like(self, other: CategoricalCoder) -> bool:
+        """Tell whether both coders give every category they share the same code, among equally many."""
+        return self.grouped == other.grouped and self.n_codes == other.n_codes
+
+    @property
+    def prints(self) -> Keys:
+        """A fingerprint for each code; that of a category does not depend on its code."""
+        missing = np.array([derive_key(self.key, "missing")], np.uint64)
+        if self.grouped:
+            groups = [derive_key(self.key, "group", bytes([group])) for group in range(MAX_GROUPS)]
+            return np.concatenate([missing, np.array(groups, np.uint64)])
+        return np.concatenate([missing, self.category_prints])
+
+    def released(self) -> bytes:
+        """Fingerprint what the released model shows of this column: its categories."""
+        return fingerprint(sorted(self.index))
+
+    def kept(self) -> bytes:
+        """Fingerprint everything kept: categories with their counts."""
+        ordered = sorted(self.index.items())
+        counts = np.array([self.counts[code] for _, code in ordered], np.int64)
+        return fingerprint([*(name for name, _ in ordered), counts.tobytes()])
+
+
+Coder = NumericCoder | CategoricalCoder
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """The coders of all variables, with what kernels need of them in arrays."""
+
+    coders: tuple[Coder, ...]
+    #: Number of codes of each variable.
+    sizes: npt.NDArray[np.int64]
+    #: Fingerprint of each code: one line for each variable, padded with zeros.
+    prints: Keys
+
+    @classmethod
+    def of(cls, coders: Sequence[Coder]) -> Encoding:
+        """Gather coders."""
+        lines = [coder.prints for coder in coders]
+        prints = np.zeros((len(lines), max(map(len, lines))), np.uint64)
+        for v, line in enumerate(lines):
+            prints[v, : len(line)] = line
+        return cls(tuple(coders), np.array([coder.n_codes for coder in coders], np.int64), prints)
+
+    def revised(self, coders: Sequence[Coder]) -> Encoding:
+        """Exchange the coders, at little cost if no category came or went."""
+        same = all(
+            isinstance(new, NumericCoder) or new.category_prints is old.category_prints
+            for old, new in zip(self.coders, coders, strict=True)
+            if isinstance(old, CategoricalCoder)
+        )
+        return replace(self, coders=tuple(coders)) if same else Encoding.of(coders)
+
+    def codes_like(self, other: Encoding) -> bool:
+        """Tell whether records coded by one need no recoding for the other."""
+        return all(
+            a.codes_like(b)  # type: ignore[arg-type]
+            for a, b in zip(self.coders, other.coders, strict=True)
+        )
+
+    def numeric(self, variable: int) -> NumericCoder:
+        """Return the coder of a numeric variable."""
+        coder = self.coders[variable]
+        assert isinstance(coder, NumericCoder)
+        return coder
+
+    def categorical(self, variable: int) -> CategoricalCoder:
+        """Return the coder of a categorical variable."""
+        coder = self.coders[variable]
+        assert isinstance(coder, CategoricalCoder)
+        return coder

@@ -1,0 +1,34 @@
+"""What can go wrong with a request, told before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_SHOWN = 10
+
+
+class InvalidTableError(ValueError):
+    """The table, its columns or its values cannot be used; the message names the culprit."""
+
+
+class RecordIdError(ValueError):
+    """The ids of a request do not fit the records: unknown, repeated, already there, or not ids at all."""
+
+
+class LastRecordError(ValueError):
+    """The request would leave no record at all; a model of nothing does not exist."""
+
+
+def listing(items: Iterable[Any], shown: int = _SHOWN) -> str:
+    """Write out up to ten items, and how many more there are.
+
+    >>> listing([3, "a"])
+    "3, 'a'"
+    >>> listing(range(12))
+    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'
+    """
+    everything: Sequence[Any] = list(items)
+    text = ", ".join(repr(item) for item in everything[:shown])
+    rest = len(everything) - shown
+    return f"{text} and {rest} more" if rest > 0 else text

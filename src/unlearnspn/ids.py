@@ -1,0 +1,78 @@
+"""Record ids: unique integers or strings, given by the user, that say who a record is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.hashing import Keys, mix_keys
+from unlearnspn.tables import is_missing
+
+RecordId = int | str
+
+_LIMIT = 1 << 63
+
+
+def read_ids(ids: Any) -> list[RecordId]:
+    """Turn a column, an array, a list or a single id into a list of ids, all integers or all strings.
+
+    >>> read_ids(np.array([3, 1])), read_ids("c-17")
+    ([3, 1], ['c-17'])
+    """
+    items = _as_list(ids)
+    missing = [place for place, item in enumerate(items) if is_missing(item)]
+    if missing:
+        raise RecordIdError(f"ids are missing in rows {listing(missing)}: every record needs one")
+    read = [_read_id(item) for item in items]
+    if len({type(item) for item in read}) > 1:
+        raise RecordIdError("ids must be all integers or all strings, not both")
+    return read
+
+
+def require_unique(ids: Sequence[RecordId]) -> None:
+    """Raise if an id occurs twice in one call, and name those that do."""
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[RecordId] = set()
+    repeated: dict[RecordId, None] = {}
+    for item in ids:
+        if item in seen:
+            repeated[item] = None
+        seen.add(item)
+    raise RecordIdError(f"ids must be unique, but these occur more than once: {listing(repeated)}")
+
+
+def record_keys(ids: Sequence[RecordId]) -> Keys:
+    """Return a 64-bit key for each id: what the record is, to everything that is random."""
+    if ids and isinstance(ids[0], str):
+        digests = b"".join(
+            hashlib.blake2b(str(item).encode("utf-8", "surrogatepass"), digest_size=8).digest() for item in ids
+        )
+        return np.frombuffer(digests, "<u8").astype(np.uint64)
+    return mix_keys(np.asarray(ids, np.int64).view(np.uint64), np.uint64(0))
+
+
+def _as_list(ids: Any) -> list[Any]:
+    if isinstance(ids, str | int | np.integer):
+        return [ids]
+    for method in ("to_list", "to_pylist", "tolist"):
+        if hasattr(ids, method):
+            listed = getattr(ids, method)()
+            return listed if isinstance(listed, list) else [listed]
+    if not isinstance(ids, Iterable):
+        raise RecordIdError(f"ids must be integers or strings, not {type(ids).__name__}")
+    return list(ids)
+
+
+def _read_id(item: Any) -> RecordId:
+    if isinstance(item, str):
+        return str(item)
+    if isinstance(item, int | np.integer) and not isinstance(item, bool):
+        if not -_LIMIT <= item < _LIMIT:
+            raise RecordIdError(f"id {item} does not fit into 64 bits: use strings")
+        return int(item)
+    raise RecordIdError(f"ids must be integers or strings, but {item!r} is of type {type(item).__name__}")

@@ -1,0 +1,6 @@
+"""Independence tests."""
+
+from unlearnspn.independence.base import IndependenceTest
+from unlearnspn.independence.gtest import GTest
+
+__all__ = ["GTest", "IndependenceTest"]

@@ -1,0 +1,127 @@
+"""Kernels on pair tables: for each pair of variables, how many records have each pair of codes.
+
+The tables of a node lie one after another in a single array, pairs (0, 1), (0, 2), … in the order of its scope.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.coding import Codes
+from unlearnspn.hashing import Keys, mix64
+from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x
+from unlearnspn.slices import Counts, Rows, Scope
+
+
+@njit(cache=True)
+def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
+    """Add `sign` to the cell of every row in the table of every pair; the tables lie one after another."""
+    width = scope.size
+    for row in rows:
+        start = 0
+        for i in range(width - 1):
+            u = scope[i]
+            code = np.int64(codes[row, u])
+            for j in range(i + 1, width):
+                v = scope[j]
+                tables[start + code * sizes[v] + np.int64(codes[row, v])] += sign
+                start += sizes[u] * sizes[v]
+
+
+@njit(cache=True)
+def pair_cells(scope: Scope, sizes: Counts) -> int:
+    """Return the number of cells of all pairs' tables."""
+    total, squares = 0, 0
+    for v in scope:
+        total += sizes[v]
+        squares += sizes[v] * sizes[v]
+    return (total * total - squares) // 2
+
+
+@njit(cache=True)
+def _lookup(count: int, table: Counts) -> int:
+    return table[count] if count < table.size else x_log_x(count)
+
+
+@njit(cache=True)
+def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tuple[int, int]:
+    """Return G/2 as a fixed-point integer, and the degrees of freedom, of a table without its missing codes."""
+    total, half_g, filled_rows, filled_columns = 0, 0, 0, 0
+    columns = np.zeros(n_columns, np.int64)
+    for a in range(1, n_rows):
+        in_row = 0
+        for b in range(1, n_columns):
+            count = cells[a * n_columns + b]
+            if count:
+                in_row += count
+                columns[b] += count
+                half_g += _lookup(count, logs)
+        if in_row:
+            filled_rows += 1
+            total += in_row
+            half_g -= _lookup(in_row, logs)
+    for b in range(1, n_columns):
+        if columns[b]:
+            filled_columns += 1
+            half_g -= _lookup(columns[b], logs)
+    half_g += _lookup(total, logs)
+    return half_g, (filled_rows - 1) * (filled_columns - 1)
+
+
+@njit(cache=True)
+def _find(parents: Counts, i: int) -> int:
+    while parents[i] != i:
+        parents[i] = parents[parents[i]]
+        i = parents[i]
+    return i
+
+
+@njit(cache=True)
+def dependent_groups(
+    tables: Counts, scope: Scope, sizes: Counts, cut: float, logs: Counts
+) -> Counts:
+    """Join the variables of every pair with G > 2·cut·degrees of freedom; pairs joined already are skipped."""
+    width = scope.size
+    parents = np.arange(width)
+    separate = width
+    start = 0
+    for i in range(width - 1):
+        if separate == 1:
+            break
+        u = scope[i]
+        for j in range(i + 1, width):
+            v = scope[j]
+            cells = sizes[u] * sizes[v]
+            a, b = _find(parents, i), _find(parents, j)
+            if a != b:
+                half_g, freedom = g_statistic(tables[start : start + cells], sizes[u], sizes[v], logs)
+                if freedom > 0 and half_g > cut * freedom * (1 << X_LOG_X_BITS):
+                    parents[max(a, b)] = min(a, b)
+                    separate -= 1
+            start += cells
+    return np.array([_find(parents, i) for i in range(width)])
+
+
+@njit(cache=True)
+def hash_tables(
+    tables: Counts, scope: Scope, sizes: Counts, prints: Keys
+) -> tuple[np.uint64, np.uint64]:
+    """Sum count·hash over all cells: independent of the codes' order and of codes that nobody has."""
+    width = scope.size
+    low, high = np.uint64(0), np.uint64(0)
+    start = 0
+    for i in range(width - 1):
+        u = scope[i]
+        for j in range(i + 1, width):
+            v = scope[j]
+            for b in range(sizes[v]):
+                inner = mix64(prints[v, b])
+                for a in range(sizes[u]):
+                    count = tables[start + a * sizes[v] + b]
+                    if count:
+                        cell = mix64(prints[u, a] ^ inner)
+                        low += np.uint64(count) * cell
+                        high += np.uint64(count) * mix64(cell)
+            start += sizes[u] * sizes[v]
+    return low, high

@@ -1,0 +1,195 @@
+"""LearnSPN (Algorithm 1 of the paper): choose an operation for a node, then make the node and its children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.clustering import Clustering
+from unlearnspn.coding import CategoricalCoder, Encoding
+from unlearnspn.hashing import sum_keys
+from unlearnspn.independence import IndependenceTest
+from unlearnspn.leaves import Leaf
+from unlearnspn.marginals import UNDECIDED, add_codes, informativeness, varies
+from unlearnspn.network import Node, Operation, cluster_key, scope_key
+from unlearnspn.records import Records
+from unlearnspn.slices import Counts, Rows, Scope, Slice
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a node stands: its variables, its key, and what its parent already knows of it."""
+
+    scope: Scope
+    key: int
+    #: The node is the root or a cluster, and keeps its rows unless it splits them.
+    keeps_rows: bool
+    #: The parent split variables, so that these belong together: independence is not asked again.
+    connected: bool = False
+
+    def variables(self, scope: Scope, connected: bool = False) -> Place:
+        """Step into a group of variables."""
+        return Place(scope, scope_key(self.key, scope), keeps_rows=False, connected=connected)
+
+    def cluster(self, number: int) -> Place:
+        """Step into a cluster."""
+        return Place(self.scope, cluster_key(self.key, number), keeps_rows=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The operation chosen, and the answers that led to it; what was not asked is None."""
+
+    operation: Operation
+    marginals: Counts | None = None
+    informative: npt.NDArray[np.bool_] | None = None
+    independence: Any = None
+    groups: npt.NDArray[np.int64] | None = None
+    clustering: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """What is needed to learn a node: the records under an encoding, and the building blocks."""
+
+    records: Records
+    encoding: Encoding
+    min_rows: int
+    independence: IndependenceTest[Any]
+    clustering: Clustering[Any]
+    leaves: Sequence[Leaf[Any]]
+
+    def slice(self, place: Place) -> Slice:
+        """Return what a node at this place sees."""
+        return Slice(self.records, self.encoding, place.scope, place.key)
+
+    def learn_spn(self, place: Place, rows: Rows) -> Node:
+        """LearnSPN: learn the sub-network of some rows."""
+        return self.make(self.choose_operation(place, rows), place, rows)
+
+    def choose_operation(self, place: Place, rows: Rows) -> Decision:
+        """Choose the operation for some rows, asking everything from scratch."""
+        if place.scope.size == 1:
+            return Decision(Operation.CREATE_LEAF)
+        data = self.slice(place)
+        return self.decide(
+            place,
+            rows.size,
+            self.count_codes(place.scope, rows),
+            lambda: rows,
+            lambda: self.independence.learn(data, rows),
+            lambda: self.clustering.learn(data, rows),
+        )
+
+    def decide(
+        self,
+        place: Place,
+        n_records: int,
+        marginals: Counts,
+        rows: Callable[[], Rows],
+        ask_independence: Callable[[], Any],
+        ask_clustering: Callable[[], Any],
+    ) -> Decision:
+        """Ask the questions of Algorithm 1 in its order; the costly ones only when it comes to them."""
+        data = self.slice(place)
+        informative = self._informative(place.scope, marginals, rows)
+        if not informative.all():
+            none = not informative.any()
+            operation = Operation.NAIVE_FACTORIZATION if none else Operation.SPLIT_UNINFORMATIVE
+            return Decision(operation, marginals, informative)
+        if n_records <= self.min_rows:
+            return Decision(Operation.NAIVE_FACTORIZATION, marginals, informative)
+        independence = groups = None
+        if not place.connected:
+            independence = ask_independence()
+            groups = self.independence.groups(independence, data)
+            if groups.any():
+                return Decision(Operation.SPLIT_VARIABLES, marginals, informative, independence, groups)
+        clustering = ask_clustering()
+        split = np.count_nonzero(self.clustering.sizes(clustering)) > 1
+        operation = Operation.SPLIT_DATA if split else Operation.NAIVE_FACTORIZATION
+        return Decision(operation, marginals, informative, independence, groups, clustering)
+
+    def make(self, decision: Decision, place: Place, rows: Rows) -> Node:
+        """Make the node that was decided on, and learn its children."""
+        if decision.operation is Operation.CREATE_LEAF:
+            statistics = self.leaves[place.scope[0]].learn(self.slice(place), rows)
+            return self.node(decision, place, rows.size, rows=rows, statistics=statistics)
+        if decision.operation is Operation.SPLIT_DATA:
+            clusters = self.split_rows(decision, place, rows)
+            children = tuple(self.learn_spn(place.cluster(c), part) for c, part in clusters.items())
+            return self.node(decision, place, rows.size, children=children, clusters=tuple(clusters))
+        children = tuple(self.learn_spn(child, rows) for child in self.split_scope(decision, place))
+        return self.node(decision, place, rows.size, rows=rows, children=children)
+
+    def node(
+        self,
+        decision: Decision,
+        place: Place,
+        n_records: int,
+        *,
+        rows: Rows | None = None,
+        members: tuple[int, int] | None = None,
+        **fields: Any,
+    ) -> Node:
+        """Make a node that keeps what was asked, and its rows if it is for it to keep them."""
+        if not place.keeps_rows:
+            rows = None
+        if rows is not None and members is None:
+            low, high = sum_keys(self.records.keys, rows)
+            members = int(low), int(high)
+        return Node(
+            decision.operation,
+            place.key,
+            place.scope,
+            n_records,
+            marginals=decision.marginals,
+            independence=decision.independence,
+            clustering=decision.clustering,
+            rows=rows,
+            members=members or (0, 0),
+            **fields,
+        )
+
+    def split_scope(self, decision: Decision, place: Place) -> list[Place]:
+        """Return the places of a product's children: uninformative variables alone, groups by first variable."""
+        scope = place.scope
+        if decision.operation is Operation.NAIVE_FACTORIZATION:
+            return [place.variables(scope[i : i + 1]) for i in range(scope.size)]
+        if decision.operation is Operation.SPLIT_UNINFORMATIVE:
+            assert decision.informative is not None
+            alone = np.flatnonzero(~decision.informative)
+            parts = [place.variables(scope[i : i + 1]) for i in alone]
+            return [*parts, place.variables(scope[decision.informative])]
+        assert decision.groups is not None
+        groups = np.unique(decision.groups)
+        return [place.variables(scope[decision.groups == group], connected=True) for group in groups]
+
+    def split_rows(self, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
+        """Return the rows of each cluster that has any, in increasing order."""
+        labels = self.clustering.assign(decision.clustering, self.slice(place), rows)
+        return {int(c): np.sort(rows[labels == c]) for c in np.unique(labels)}
+
+    def count_codes(self, scope: Scope, rows: Rows) -> Counts:
+        """Count the codes of some rows."""
+        counts = np.zeros(int(self.encoding.sizes[scope].sum()), np.int64)
+        add_codes(self.records.codes, rows, scope, self.encoding.sizes, counts, 1)
+        return counts
+
+    def _informative(
+        self, scope: Scope, marginals: Counts, rows: Callable[[], Rows]
+    ) -> npt.NDArray[np.bool_]:
+        """Tell which variables have two different values, from the codes if they suffice, else from the values."""
+        verdicts = informativeness(marginals, scope, self.encoding.sizes)
+        for i in np.flatnonzero(verdicts == UNDECIDED):
+            v = int(scope[i])
+            coder, column = self.encoding.coders[v], self.records.place[v]
+            if isinstance(coder, CategoricalCoder):
+                verdicts[i] = coder.grouped and varies(self.records.levels[:, column], rows(), -1.0)
+            else:
+                verdicts[i] = varies(self.records.values[:, column], rows(), np.nan)
+        return verdicts.astype(np.bool_)

@@ -1,0 +1,45 @@
+"""What a leaf distribution must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.slices import Rows, Slice
+
+S = TypeVar("S")
+
+
+@runtime_checkable
+class Leaf(Protocol[S]):
+    """A univariate distribution, learned from exact statistics `S` that can be revised.
+
+    The statistics are immutable and a pure function of the set of records: `revise(learn(A | B), B, C)` must equal
+    `learn(A | C)`. Parameters are derived from them by one fixed formula whenever they are needed.
+    `unlearnspn.checks.check_leaf` runs the contract.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name under which the leaf is shown."""
+
+    def learn(self, data: Slice, rows: Rows) -> S:
+        """Gather the statistics of some rows."""
+
+    def revise(self, statistics: S, data: Slice, minus: Rows, plus: Rows) -> S:
+        """Take rows out and put others in."""
+
+    def fingerprint(self, statistics: S, data: Slice) -> bytes:
+        """Return bytes that are equal exactly if the statistics are, whatever codes the categories have."""
+
+    def parameters(self, statistics: S, data: Slice) -> Mapping[str, Any]:
+        """Return the parameters, for reading."""
+
+    def log_density(self, statistics: S, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the log-density of each value, 0 where it is missing.
+
+        Numeric variables give floats (NaN: missing), categorical ones levels (-1: missing, -2: never seen).
+        """

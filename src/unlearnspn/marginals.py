@@ -1,0 +1,72 @@
+"""Kernels on marginal counts: which variables of a node are uninformative (σ² = 0: all their values are equal)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn.coding import Codes
+from unlearnspn.hashing import Keys, mix64
+from unlearnspn.slices import Counts, Rows, Scope
+
+CONSTANT, INFORMATIVE, UNDECIDED = 0, 1, 2
+
+
+@njit(cache=True)
+def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, sign: int) -> None:
+    """Add `sign` to the count of every row's code, variable after variable."""
+    for row in rows:
+        start = 0
+        for v in scope:
+            counts[start + np.int64(codes[row, v])] += sign
+            start += sizes[v]
+
+
+@njit(cache=True)
+def informativeness(counts: Counts, scope: Scope, sizes: Counts) -> npt.NDArray[np.int8]:
+    """Tell from the codes what they can tell: two codes mean different values, one code may hide some."""
+    verdicts = np.empty(scope.size, np.int8)
+    start = 0
+    for i in range(scope.size):
+        occurring = 0
+        for code in range(1, sizes[scope[i]]):
+            if counts[start + code]:
+                occurring += 1
+        verdicts[i] = CONSTANT if occurring == 0 else (UNDECIDED if occurring == 1 else INFORMATIVE)
+        start += sizes[scope[i]]
+    return verdicts
+
+
+@njit(cache=True)
+def varies(column: npt.NDArray[Any], rows: Rows, missing: float) -> bool:
+    """Scan for two different values, stopping at the first difference; NaN and `missing` do not count."""
+    first = column[0]
+    found = False
+    for row in rows:
+        value = column[row]
+        if value != value or value == missing:
+            continue
+        if found and value != first:
+            return True
+        first = value
+        found = True
+    return False
+
+
+@njit(cache=True)
+def hash_marginals(counts: Counts, scope: Scope, sizes: Counts, prints: Keys) -> tuple[np.uint64, np.uint64]:
+    """Sum count·hash over all codes: independent of their order and of codes that nobody has."""
+    low, high = np.uint64(0), np.uint64(0)
+    start = 0
+    for v in scope:
+        for code in range(sizes[v]):
+            count = np.uint64(counts[start + code])
+            if count:
+                name = mix64(prints[v, code])
+                low += count * name
+                high += count * mix64(name)
+        start += sizes[v]
+    return low, high

@@ -1,0 +1,163 @@
+"""The engine behind the estimator, the command line and whatever else: records, network, and the requests to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unlearnspn import digests
+from unlearnspn.clustering import Clustering
+from unlearnspn.coding import Encoding
+from unlearnspn.errors import LastRecordError
+from unlearnspn.hashing import derive_key
+from unlearnspn.ids import RecordId
+from unlearnspn.independence import IndependenceTest
+from unlearnspn.leaves import Leaf
+from unlearnspn.learning import Learner, Place
+from unlearnspn.network import Address, Node
+from unlearnspn.records import Records, Staged
+from unlearnspn.report import Report
+from unlearnspn.revision import Change, Revision
+from unlearnspn.schema import Schema
+from unlearnspn.tables import Table
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything besides the records that a model is a function of."""
+
+    schema: Schema
+    seed: int
+    min_rows: int
+    n_bins: int
+    independence: IndependenceTest[Any]
+    clustering: Clustering[Any]
+    leaves: tuple[Leaf[Any], ...]
+
+
+class Model:
+    """A learned network with its records; a pure function of settings and records, whatever the way it came about."""
+
+    def __init__(self, settings: Settings, records: Records, root: Node) -> None:
+        self.settings = settings
+        self.records = records
+        self.root = root
+
+    @classmethod
+    def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
+        """Learn from scratch."""
+        records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
+        learner = _learner(settings, records, records.encoding)
+        root = learner.learn_spn(_root_place(settings), records.rows)
+        return cls(settings, records, root)
+
+    def relearn(self) -> Model:
+        """Learn from scratch on the records now held."""
+        rows, encoding = self.records.rows, self.records.encoding
+        return Model.learn(self.settings, self.records.ids_of(rows), self.records.export(rows, encoding))
+
+    @property
+    def learner(self) -> Learner:
+        """The learner for the records as they are."""
+        return _learner(self.settings, self.records, self.records.encoding)
+
+    def digest(self) -> str:
+        """Digest the released model."""
+        return digests.model_digest(self.learner, self.root)
+
+    def state_digest(self) -> str:
+        """Digest everything kept."""
+        return digests.state_digest(self.learner, self.root, self.records.multiset.tobytes())
+
+    def revise(
+        self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
+    ) -> Report:
+        """Remove some records and add others, all or nothing."""
+        if len(self.records) - len(minus) + len(ids) == 0:
+            raise LastRecordError(
+                "this would remove the last record, and there is no model of no records: delete the model instead"
+            )
+        started = time.perf_counter()
+        before = self.digest(), self.state_digest()
+        staged = self.records.stage(self.records.slots(minus), list(ids), table)
+        try:
+            outcome = self._outcome(staged)
+        except BaseException:
+            self.records.discard(staged)
+            raise
+        if dry_run:
+            self.records.discard(staged)
+        else:
+            outcome.apply(self, staged)
+        revision = outcome.revision
+        return Report(
+            records_removed=len(minus),
+            records_added=len(ids),
+            nodes_visited=revision.nodes_visited,
+            subnetworks_learned=revision.subnetworks_learned,
+            rows_moved=revision.rows_moved,
+            changed_operations=tuple(revision.changed_operations),
+            recoded=outcome.fresh is not None,
+            seconds=time.perf_counter() - started,
+            digest_before=before[0],
+            digest_after=outcome.digest,
+            state_digest_before=before[1],
+            state_digest_after=outcome.state_digest,
+            dry_run=dry_run,
+        )
+
+    def _outcome(self, staged: Staged) -> _Outcome:
+        """Work out what a staged change leads to, changing nothing."""
+        records = self.records
+        kept = np.setdiff1d(records.rows, staged.minus, assume_unique=True)
+        learner = _learner(self.settings, records, staged.encoding)
+        revision = Revision(learner)
+        if not staged.encoding.codes_like(records.encoding):
+            table = records.export(np.concatenate([kept, staged.plus]), staged.encoding)
+            fresh = Model.learn(self.settings, [*records.ids_of(kept), *staged.ids], table)
+            revision.subnetworks_learned = 1
+            return _Outcome(revision, fresh.root, fresh.digest(), fresh.state_digest(), fresh)
+        change = Change(staged.minus, staged.plus, lambda: np.concatenate([kept, staged.plus]))
+        root = revision.revise(self.root, _root_place(self.settings), Address(), change)
+        digest = digests.model_digest(learner, root)
+        state_digest = digests.state_digest(learner, root, staged.multiset.tobytes())
+        return _Outcome(revision, root, digest, state_digest, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What a change leads to: a revised network, or a fresh model where the coding itself changed."""
+
+    revision: Revision
+    root: Node
+    digest: str
+    state_digest: str
+    fresh: Model | None
+
+    def apply(self, model: Model, staged: Staged) -> None:
+        """Put the outcome in the model's place."""
+        if self.fresh is not None:
+            model.records = self.fresh.records
+        else:
+            model.records.commit(staged)
+        model.root = self.root
+
+
+def _learner(settings: Settings, records: Records, encoding: Encoding) -> Learner:
+    return Learner(
+        records,
+        encoding,
+        settings.min_rows,
+        settings.independence,
+        settings.clustering,
+        settings.leaves,
+    )
+
+
+def _root_place(settings: Settings) -> Place:
+    key = derive_key(settings.seed, "root")
+    return Place(np.arange(len(settings.schema.variables)), key, keeps_rows=True)

@@ -1,0 +1,119 @@
+"""The network: nodes made by the paper's five operations, each with the state that lets it be revised.
+
+Nodes are immutable. A revision makes new nodes along the paths it touches and shares the rest, so the network before
+stays whole until the one after takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.exact_sum import Rows
+from unlearnspn.hashing import derive_key
+from unlearnspn.slices import Counts, Scope
+
+
+class Operation(StrEnum):
+    """How LearnSPN makes a node (Algorithm 1 of the paper)."""
+
+    CREATE_LEAF = "create leaf"
+    NAIVE_FACTORIZATION = "naive factorization"
+    SPLIT_UNINFORMATIVE = "split uninformative variables"
+    SPLIT_DATA = "split data"
+    SPLIT_VARIABLES = "split variables"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a node is: the cluster numbers and scopes on the way to it.
+
+    >>> print(Address().cluster(1).variables(np.array([0, 2, 3, 4])))
+    /1/{0,2-4}
+    """
+
+    steps: tuple[int | tuple[int, ...], ...] = ()
+
+    def cluster(self, number: int) -> Address:
+        """Step into a cluster of a split of the data."""
+        return Address((*self.steps, number))
+
+    def variables(self, scope: Scope) -> Address:
+        """Step into a group of variables of a product."""
+        return Address((*self.steps, tuple(scope.tolist())))
+
+    def __str__(self) -> str:
+        parts = [str(step) if isinstance(step, int) else "{" + _ranges(step) + "}" for step in self.steps]
+        return "/" + "/".join(parts)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def cluster_key(parent: int, number: int) -> int:
+    """Return the key of a node reached through a cluster."""
+    return derive_key(parent, "cluster", number.to_bytes(4, "little"))
+
+
+def scope_key(parent: int, scope: Scope) -> int:
+    """Return the key of a node reached through a group of variables."""
+    return derive_key(parent, "scope", scope.astype("<i8").tobytes())
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A node with its state: what was asked to choose its operation, kept so that it can be asked again.
+
+    Rows are kept once on each way down: by the first node below a split of the data (or the root) that does not split
+    the data itself. The rows of a split are those of its children; products hand theirs on.
+    """
+
+    operation: Operation
+    key: int
+    scope: Scope
+    n_records: int
+    children: tuple[Node, ...] = ()
+    #: Split data: the cluster number of each child.
+    clusters: tuple[int, ...] = ()
+    #: How many records have each code, variable after variable.
+    marginals: Counts | None = None
+    independence: Any = None
+    clustering: Any = None
+    #: Create leaf: the exact statistics of the distribution.
+    statistics: Any = None
+    rows: Rows | None = None
+    #: Fingerprint of the rows kept.
+    members: tuple[int, int] = (0, 0)
+    #: Digests of the released model and of the state, once computed.
+    digests: tuple[bytes, bytes] | None = field(default=None, repr=False)
+
+    def gather_rows(self) -> Rows:
+        """Return the rows of a node that is the root or a cluster."""
+        if self.rows is not None:
+            return self.rows
+        return np.concatenate([child.gather_rows() for child in self.children])
+
+    def walk(self, address: Address | None = None) -> Iterator[tuple[Address, Node]]:
+        """Yield every node with its address, parents first."""
+        pending = [(address or Address(), self)]
+        while pending:
+            place, node = pending.pop()
+            yield place, node
+            pending.extend(reversed(list(zip(node.addresses(place), node.children, strict=True))))
+
+    def addresses(self, place: Address) -> list[Address]:
+        """Return the addresses of the children of a node that is at `place`."""
+        if self.operation is Operation.SPLIT_DATA:
+            return [place.cluster(number) for number in self.clusters]
+        return [place.variables(child.scope) for child in self.children]

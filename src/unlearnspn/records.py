@@ -1,0 +1,272 @@
+"""The records: raw values, their codes, and who they belong to.
+
+Each record occupies a slot, a row of a few arrays. A request stages its new records in free slots, which no node
+refers to yet, and then either commits (the old slots are wiped) or discards (the new ones are): until the commit nothing
+that exists has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.coding import (
+    CategoricalCoder,
+    Coder,
+    Codes,
+    Encoding,
+    Features,
+    Floats,
+    Levels,
+    NumericCoder,
+)
+from unlearnspn.errors import RecordIdError
+from unlearnspn.exact_sum import Moments, Rows
+from unlearnspn.hashing import Keys, derive_key, mix_keys
+from unlearnspn.ids import RecordId, record_keys
+from unlearnspn.schema import Kind, Schema
+from unlearnspn.tables import Column, Family, Table, token
+
+_LANES = 8  # 64-bit lanes of the multiset digest
+
+
+@dataclass(frozen=True)
+class Staged:
+    """New records in their slots, and the encoding that holds once the old ones are gone."""
+
+    minus: Rows
+    plus: Rows
+    ids: list[RecordId]
+    encoding: Encoding
+    multiset: npt.NDArray[np.uint64]
+
+
+class Records:
+    """All records of a model, by slot."""
+
+    def __init__(self, schema: Schema, seed: int, n_bins: int) -> None:
+        self.schema = schema
+        self.seed = seed
+        self.n_bins = n_bins
+        self.is_numeric = np.array([v.kind is Kind.NUMERIC for v in schema.variables], np.bool_)
+        #: Each variable's column in `values` or in `levels`.
+        self.place = np.where(
+            self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1
+        ).astype(np.int64)
+        self.index: dict[RecordId, int] = {}
+        self.ids: list[RecordId | None] = []
+        self.free: list[int] = []
+        self.encoding = Encoding((), np.zeros(0, np.int64), np.zeros((0, 0), np.uint64))
+        self.multiset = np.zeros(_LANES, np.uint64)
+        self._allocate(0)
+
+    @classmethod
+    def learn(cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table) -> Records:
+        """Code a whole table."""
+        records = cls(schema, seed, n_bins)
+        records._fill(list(ids), table)
+        return records
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def rows(self) -> Rows:
+        """The slots in use, in increasing order."""
+        return np.flatnonzero(self.live)
+
+    def slots(self, ids: Sequence[RecordId]) -> Rows:
+        """Return the slots of known ids."""
+        return np.array([self.index[item] for item in ids], np.int64)
+
+    def export(self, rows: Rows, encoding: Encoding) -> Table:
+        """Return some rows as if they had been read from a table."""
+        columns = []
+        for v, variable in enumerate(self.schema.variables):
+            if self.is_numeric[v]:
+                columns.append(Column(variable.name, Family.NUMBER, self.values[rows, self.place[v]]))
+            else:
+                by_code = np.array([*encoding.categorical(v).categories, None], object)
+                columns.append(Column(variable.name, Family.MIXED, by_code[self.levels[rows, self.place[v]]]))
+        return Table(columns, len(rows), named=True)
+
+    def ids_of(self, rows: Rows) -> list[RecordId]:
+        """Return the ids of some records."""
+        return [item for item in map(self.ids.__getitem__, rows.tolist()) if item is not None]
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def stage(self, minus: Rows, ids: list[RecordId], table: Table | None) -> Staged:
+        """Write new records into free slots and derive the coders for the records as they will be."""
+        keys = record_keys(ids)
+        self._refuse_collisions(ids, np.concatenate([keys, np.setdiff1d(self.keys, self.keys[minus])]))
+        plus = self._reserve(len(ids))
+        try:
+            self.keys[plus] = keys
+            coders = [self._revise_coder(v, minus, plus, table) for v in range(len(self.is_numeric))]
+            self._write_codes(plus, coders)
+            encoding = self.encoding.revised(coders)
+            multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
+        except BaseException:
+            self._release(plus)
+            raise
+        return Staged(minus, plus, ids, encoding, multiset)
+
+    def commit(self, staged: Staged) -> None:
+        """Make a staged change real and wipe what it removes."""
+        self.multiset = staged.multiset
+        for row in staged.minus.tolist():
+            del self.index[self.ids[row]]  # type: ignore[arg-type]
+        self._occupy(staged.plus, staged.ids)
+        self._release(staged.minus)
+        self.encoding = staged.encoding
+
+    def discard(self, staged: Staged) -> None:
+        """Forget a staged change."""
+        self._release(staged.plus)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _allocate(self, capacity: int) -> None:
+        """Make room for `capacity` slots, keeping what is there."""
+
+        def grown(name: str, width: int | None, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
+            shape = (capacity,) if width is None else (capacity, width)
+            array = np.zeros(shape, dtype)
+            if hasattr(self, name):
+                old = getattr(self, name)
+                array[: len(old)] = old
+            return array
+
+        n_numeric, n_variables = int(self.is_numeric.sum()), len(self.is_numeric)
+        self.live: npt.NDArray[np.bool_] = grown("live", None, np.bool_)  # type: ignore[assignment]
+        self.keys: Keys = grown("keys", None, np.uint64)  # type: ignore[assignment]
+        self.values: Floats = grown("values", n_numeric, np.float64)  # type: ignore[assignment]
+        self.levels: Levels = grown("levels", n_variables - n_numeric, np.int32)  # type: ignore[assignment]
+        self.codes: Codes = grown("codes", n_variables, np.uint8)  # type: ignore[assignment]
+        self.features: Features = grown("features", n_variables, np.int16)  # type: ignore[assignment]
+        self.free.extend(range(capacity - 1, len(self.ids) - 1, -1))
+        self.ids.extend([None] * (capacity - len(self.ids)))
+
+    def _fill(self, ids: list[RecordId], table: Table) -> None:
+        self._allocate(len(ids))
+        rows = self._reserve(len(ids))
+        self.keys[rows] = record_keys(ids)
+        self._refuse_collisions(ids, self.keys)
+        hashes = mix_keys(self.keys[rows], np.uint64(derive_key(self.seed, "landmark")))
+        coders: list[Coder] = []
+        for v, column in enumerate(table.columns):
+            key = derive_key(self.seed, "variable", v.to_bytes(4, "little"))
+            if self.is_numeric[v]:
+                values = column.numbers()
+                self.values[rows, self.place[v]] = values
+                coders.append(NumericCoder.learn(key, values, hashes, self.n_bins))
+            else:
+                factor = column.factor()
+                coder = CategoricalCoder.learn(key, factor.categories)
+                levels = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
+                self.levels[rows, self.place[v]] = levels
+                coders.append(coder.count(levels[:0], levels))
+        self._write_codes(rows, coders)
+        self._occupy(rows, ids)
+        self.encoding = Encoding.of(coders)
+        self.multiset = self._multiset_of(rows, self.encoding)
+
+    @staticmethod
+    def _refuse_collisions(ids: Sequence[RecordId], keys: Keys) -> None:
+        """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
+        if ids and isinstance(ids[0], str) and len(np.unique(keys)) < len(keys):
+            raise RecordIdError("two ids have the same 64-bit hash: rename one of them, or use integer ids")
+
+    def _reserve(self, number: int) -> Rows:
+        if number > len(self.free):
+            used = len(self.ids) - len(self.free)
+            self._allocate(max(used + number, len(self.ids) + len(self.ids) // 8))
+        return np.array([self.free.pop() for _ in range(number)], np.int64)
+
+    def _occupy(self, rows: Rows, ids: list[RecordId]) -> None:
+        self.live[rows] = True
+        for row, item in zip(rows.tolist(), ids, strict=True):
+            self.ids[row] = item
+            self.index[item] = row
+
+    def _release(self, rows: Rows) -> None:
+        for array in (self.live, self.keys, self.values, self.levels, self.codes, self.features):
+            array[rows] = 0
+        for row in rows.tolist():
+            self.ids[row] = None
+            self.free.append(row)
+
+    def _revise_coder(self, v: int, minus: Rows, plus: Rows, table: Table | None) -> Coder:
+        if self.is_numeric[v]:
+            return self._revise_numeric(v, minus, plus, table)
+        return self._revise_categorical(v, minus, plus, table)
+
+    def _revise_numeric(self, v: int, minus: Rows, plus: Rows, table: Table | None) -> NumericCoder:
+        place = int(self.place[v])
+        salt = np.uint64(derive_key(self.seed, "landmark"))
+        if table is not None:
+            self.values[plus, place] = table.columns[v].numbers()
+
+        def side(rows: Rows) -> tuple[Floats, Keys]:
+            return self.values[rows, place], mix_keys(self.keys[rows], salt)
+
+        def remaining() -> tuple[Floats, Keys]:
+            return side(np.concatenate([np.setdiff1d(self.rows, minus), plus]))
+
+        return self.encoding.numeric(v).revise(
+            (Moments.of(self.values, minus, place), *side(minus)),
+            (Moments.of(self.values, plus, place), *side(plus)),
+            remaining,
+        )
+
+    def _revise_categorical(self, v: int, minus: Rows, plus: Rows, table: Table | None) -> CategoricalCoder:
+        place = self.place[v]
+        coder = self.encoding.categorical(v)
+        if table is not None:
+            factor = table.columns[v].factor()
+            coder = coder.extend(factor.categories)
+            self.levels[plus, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
+        return coder.count(self.levels[minus, place], self.levels[plus, place])
+
+    def _write_codes(self, rows: Rows, coders: Sequence[Coder]) -> None:
+        for v, coder in enumerate(coders):
+            if isinstance(coder, NumericCoder):
+                values = self.values[rows, self.place[v]]
+                self.codes[rows, v] = coder.codes(values)
+                self.features[rows, v] = coder.features(values)
+            else:
+                codes = coder.codes(self.levels[rows, self.place[v]])
+                self.codes[rows, v] = codes
+                self.features[rows, v] = codes
+
+    def _multiset_of(self, rows: Rows, encoding: Encoding) -> npt.NDArray[np.uint64]:
+        """Digest a set of records so that digests of disjoint sets add up, in any order."""
+        if rows.size == 0:
+            return np.zeros(_LANES, np.uint64)
+        parts = [self.keys[rows].view(np.uint8).reshape(len(rows), -1)]
+        parts.append(np.ascontiguousarray(self.values[rows]).view(np.uint8).reshape(len(rows), -1))
+        for v, coder in enumerate(encoding.coders):
+            if isinstance(coder, CategoricalCoder):
+                parts.append(_category_digests(coder, self.levels[rows, self.place[v]]))
+        table = np.concatenate(parts, axis=1)
+        digests = b"".join(hashlib.blake2b(line).digest() for line in table)
+        lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
+        return lanes.sum(axis=0, dtype=np.uint64)
+
+
+def _category_digests(coder: CategoricalCoder, levels: Levels) -> npt.NDArray[np.uint8]:
+    """Return 16 bytes for the category at each level; zeros for a missing one."""
+    digests: dict[int, bytes] = {-1: bytes(16)}
+    for level in set(levels.tolist()) - {-1}:
+        category = coder.categories[level]
+        assert category is not None
+        digests[level] = hashlib.blake2b(token(category), digest_size=16).digest()
+    joined = b"".join(digests[level] for level in levels.tolist())
+    return np.frombuffer(joined, np.uint8).reshape(-1, 16)

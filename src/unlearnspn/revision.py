@@ -1,0 +1,192 @@
+"""UnlearnSPN, generalised: bring a node from S to S' = (S without minus) with plus, by propagating the change.
+
+Removal, batch removal, addition and correction are this one function. Its result is what LearnSPN makes of S'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from unlearnspn.hashing import sum_keys
+from unlearnspn.learning import Decision, Learner, Place
+from unlearnspn.marginals import add_codes
+from unlearnspn.network import Address, Node, Operation
+from unlearnspn.report import ChangedOperation
+from unlearnspn.slices import Rows
+
+#: If more than this share of a node changes, it is learned anew: by then that is cheaper.
+LEARN_ANEW_SHARE = 0.5
+
+_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What changes for a node: rows that leave it, rows that come, and, when asked, all it has afterwards."""
+
+    minus: Rows
+    plus: Rows
+    rows: Callable[[], Rows]
+
+    @property
+    def growth(self) -> int:
+        """By how many records the node grows."""
+        return int(self.plus.size - self.minus.size)
+
+    @property
+    def size(self) -> int:
+        """How many rows leave or come."""
+        return int(self.plus.size + self.minus.size)
+
+
+@dataclass(eq=False)
+class Revision:
+    """One pass over a network; counts what it touches."""
+
+    learner: Learner
+    nodes_visited: int = 0
+    subnetworks_learned: int = 0
+    rows_moved: int = 0
+    changed_operations: list[ChangedOperation] = field(default_factory=list)
+
+    def revise(self, node: Node, place: Place, address: Address, change: Change) -> Node:
+        """Return what LearnSPN would make of the node's records after the change."""
+        if change.size == 0:
+            return node
+        self.nodes_visited += 1
+        if node.operation is Operation.CREATE_LEAF:
+            return self._revise_leaf(node, place, change)
+        decision = self.revise_operation(node, place, change)
+        if decision.operation is not node.operation:
+            self.changed_operations.append(
+                ChangedOperation(str(address), node.operation, decision.operation)
+            )
+            self.subnetworks_learned += 1
+            return self.learner.make(decision, place, change.rows())
+        if decision.operation is Operation.SPLIT_DATA:
+            return self._revise_split_data(node, place, address, change, decision)
+        return self._revise_product(node, place, address, change, decision)
+
+    def revise_operation(self, node: Node, place: Place, change: Change) -> Decision:
+        """ReviseOperation: ask the questions again, of the records as they are after the change."""
+        learner, data = self.learner, self.learner.slice(place)
+        assert node.marginals is not None
+        marginals = node.marginals.copy()
+        for rows, sign in ((change.minus, -1), (change.plus, 1)):
+            add_codes(learner.records.codes, rows, place.scope, learner.encoding.sizes, marginals, sign)
+
+        def ask_independence() -> object:
+            if node.independence is None:
+                return learner.independence.learn(data, change.rows())
+            test = learner.independence
+            return test.revise(node.independence, data, change.minus, change.plus, change.rows)
+
+        def ask_clustering() -> object:
+            if node.clustering is None:
+                return learner.clustering.learn(data, change.rows())
+            clustering = learner.clustering
+            return clustering.revise(node.clustering, data, change.minus, change.plus, change.rows)
+
+        n_records = node.n_records + change.growth
+        return learner.decide(place, n_records, marginals, change.rows, ask_independence, ask_clustering)
+
+    def _revise_leaf(self, node: Node, place: Place, change: Change) -> Node:
+        leaf = self.learner.leaves[place.scope[0]]
+        statistics = leaf.revise(node.statistics, self.learner.slice(place), change.minus, change.plus)
+        return replace(self._renewed(node, Decision(node.operation), place, change), statistics=statistics)
+
+    def _revise_product(
+        self, node: Node, place: Place, address: Address, change: Change, decision: Decision
+    ) -> Node:
+        """Match the children by scope: those still there are revised, only new scopes are learned."""
+        known = {child.scope.tobytes(): child for child in node.children}
+        children = []
+        for child_place in self.learner.split_scope(decision, place):
+            child = known.get(child_place.scope.tobytes())
+            if child is None:
+                children.append(self._learn(child_place, change.rows()))
+            else:
+                children.append(self.revise(child, child_place, address.variables(child.scope), change))
+        return replace(self._renewed(node, decision, place, change), children=tuple(children))
+
+    def _revise_split_data(
+        self, node: Node, place: Place, address: Address, change: Change, decision: Decision
+    ) -> Node:
+        """Hand every change to the cluster it concerns, and rows that change sides from one to the other."""
+        clustering = self.learner.clustering
+        known = dict(zip(node.clusters, node.children, strict=True))
+        if clustering.assigns_like(node.clustering, decision.clustering):
+            changes = self._changes_in_place(known, place, change, decision)
+        else:
+            changes = self._changes_by_moving(known, place, change, decision)
+        sizes = clustering.sizes(decision.clustering)
+        children = {}
+        for c in np.flatnonzero(sizes).tolist():
+            part = changes[c]
+            if c not in known or part.size > LEARN_ANEW_SHARE * sizes[c]:
+                children[c] = self._learn(place.cluster(c), part.rows())
+            else:
+                children[c] = self.revise(known[c], place.cluster(c), address.cluster(c), part)
+        return self.learner.node(
+            decision,
+            place,
+            node.n_records + change.growth,
+            children=tuple(children.values()),
+            clusters=tuple(children),
+        )
+
+    def _changes_in_place(
+        self, known: dict[int, Node], place: Place, change: Change, decision: Decision
+    ) -> dict[int, Change]:
+        """Sort the change by cluster; all other rows stay where they are."""
+        data, clustering = self.learner.slice(place), self.learner.clustering
+        left = clustering.assign(decision.clustering, data, change.minus)
+        came = clustering.assign(decision.clustering, data, change.plus)
+        changes = {}
+        for c in range(clustering.sizes(decision.clustering).size):
+            minus, plus = change.minus[left == c], change.plus[came == c]
+            changes[c] = Change(minus, plus, _rows_after(known.get(c), minus, plus))
+        return changes
+
+    def _changes_by_moving(
+        self, known: dict[int, Node], place: Place, change: Change, decision: Decision
+    ) -> dict[int, Change]:
+        """Find the rows that change sides."""
+        changes = {}
+        for c, rows in self.learner.split_rows(decision, place, change.rows()).items():
+            before = known[c].gather_rows() if c in known else rows[:0]
+            plus = np.setdiff1d(rows, before, assume_unique=True)
+            changes[c] = Change(np.setdiff1d(before, rows, assume_unique=True), plus, lambda rows=rows: rows)  # type: ignore[misc]
+            self.rows_moved += int(np.isin(plus, change.plus, invert=True).sum())
+        return changes
+
+    def _learn(self, place: Place, rows: Rows) -> Node:
+        self.subnetworks_learned += 1
+        return self.learner.learn_spn(place, rows)
+
+    def _renewed(self, node: Node, decision: Decision, place: Place, change: Change) -> Node:
+        """Return the node with what it keeps brought up to date, its children and statistics apart."""
+        n_records = node.n_records + change.growth
+        if node.rows is None:
+            return self.learner.node(decision, place, n_records, members=(0, 0))
+        keys = self.learner.records.keys
+        left, came = sum_keys(keys, change.minus), sum_keys(keys, change.plus)
+        members = tuple((now - int(a) + int(b)) & _MASK for now, a, b in zip(node.members, left, came, strict=True))
+        rows = _without_and_with(node.rows, change.minus, change.plus)
+        return self.learner.node(decision, place, n_records, rows=rows, members=members)  # type: ignore[arg-type]
+
+
+def _rows_after(node: Node | None, minus: Rows, plus: Rows) -> Callable[[], Rows]:
+    if node is None:
+        return lambda: np.sort(plus)
+    return lambda: _without_and_with(np.sort(node.gather_rows()), minus, plus)
+
+
+def _without_and_with(rows: Rows, minus: Rows, plus: Rows) -> Rows:
+    """Change a sorted set of rows."""
+    rows = np.delete(rows, np.searchsorted(rows, minus))
+    plus = np.sort(plus)
+    return np.insert(rows, np.searchsorted(rows, plus), plus)

@@ -1,0 +1,125 @@
+"""What the variables are: names and kinds, declared or read off the table's types, never off its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.hashing import fingerprint
+from unlearnspn.tables import Family, Table
+
+
+class Kind(StrEnum):
+    """How a variable is modelled."""
+
+    NUMERIC = "numeric"
+    CATEGORICAL = "categorical"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One column: its name, its kind, and the family of values it was given with."""
+
+    name: str
+    kind: Kind
+    family: Family
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The variables of a model, in order, and the column that holds ids, if one does."""
+
+    variables: tuple[Variable, ...]
+    id_column: str | None = None
+
+    @classmethod
+    def of(cls, table: Table, categorical_features: Any, id_column: str | None) -> Schema:
+        """Derive the schema of a table, as scikit-learn's histogram boosting does, plus `"all"`."""
+        chosen = _categorical_mask(table, categorical_features)
+        variables = []
+        for column, categorical in zip(table.columns, chosen, strict=True):
+            if not categorical and column.family not in (Family.NUMBER, Family.EMPTY):
+                raise InvalidTableError(
+                    f"column {column.name!r} holds {column.family} values but is not among the categorical "
+                    "features: list it in categorical_features, or use categorical_features='from_dtype'"
+                )
+            kind = Kind.CATEGORICAL if categorical else Kind.NUMERIC
+            variables.append(Variable(column.name, kind, column.family))
+        return cls(tuple(variables), id_column)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the variables, in order."""
+        return [variable.name for variable in self.variables]
+
+    def digest(self) -> bytes:
+        """Fingerprint names and kinds."""
+        return fingerprint(
+            part.encode("utf-8", "surrogatepass") for v in self.variables for part in (v.name, v.kind)
+        )
+
+    def check(self, table: Table) -> None:
+        """Raise unless the table has the columns and kinds of the schema."""
+        if table.named and table.names != self.names:
+            raise InvalidTableError(_names_mismatch(self.names, table.names))
+        if len(table.columns) != len(self.variables):
+            raise InvalidTableError(
+                f"X has {len(table.columns)} features, but SPN is expecting {len(self.variables)} features as input"
+            )
+        for variable, column in zip(self.variables, table.columns, strict=True):
+            if not variable.family.accepts(column.family):
+                raise InvalidTableError(
+                    f"column {variable.name!r} held {variable.family} values at fit and now holds "
+                    f"{column.family} values: convert it to the kind it had"
+                )
+
+
+def _names_mismatch(expected: list[str], given: list[str]) -> str:
+    lines = ["The feature names should match those that were passed during fit."]
+    missing = [name for name in expected if name not in given]
+    extra = [name for name in given if name not in expected]
+    if missing:
+        lines.append(f"Missing columns: {listing(missing)}.")
+    if extra:
+        lines.append(f"Columns unseen at fit: {listing(extra)}.")
+    if not missing and not extra:
+        lines.append(f"They must be in the same order: {listing(expected)}.")
+    return " ".join(lines)
+
+
+def _categorical_mask(table: Table, categorical_features: Any) -> list[bool]:
+    names = table.names
+    if categorical_features is None:
+        return [False] * len(names)
+    if isinstance(categorical_features, str):
+        if categorical_features == "all":
+            return [True] * len(names)
+        if categorical_features == "from_dtype":
+            return [column.family not in (Family.NUMBER, Family.EMPTY) for column in table.columns]
+        raise ValueError(
+            f"categorical_features={categorical_features!r} is none of 'from_dtype', 'all', None, "
+            "a boolean mask, column indices or column names"
+        )
+    return _listed_mask(names, np.asarray(categorical_features))
+
+
+def _listed_mask(names: Sequence[str], listed: Any) -> list[bool]:
+    if listed.dtype.kind == "b":
+        if listed.shape != (len(names),):
+            raise ValueError(f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)")
+        return [bool(flag) for flag in listed]
+    if listed.dtype.kind in "iu":
+        outside = [int(i) for i in listed if not 0 <= i < len(names)]
+        if outside:
+            raise ValueError(f"categorical_features names columns {listing(outside)}, out of {len(names)}")
+        return [i in set(listed.tolist()) for i in range(len(names))]
+    wanted = [str(name) for name in listed.tolist()]
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        raise ValueError(f"categorical_features names unknown columns: {listing(unknown)}")
+    return [name in wanted for name in names]
