@@ -11,14 +11,18 @@ that is compared or released does: digests and random choices go by the category
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.exact_sum import Moments
-from unlearnspn.hashing import Keys, derive_key, fingerprint
+from unlearnspn.hashing import Keys, derive_key, fingerprint, hash_counts
 from unlearnspn.tables import Category, token
 
 #: A feature of 4096 is one standard deviation of its column.
@@ -30,6 +34,7 @@ MAX_GROUPS = 32
 
 _CENTRE_SPACING = 4.0
 _SMALLEST_SCALE = 2.0**-1022
+_SQRT_TWO = math.sqrt(2.0)
 
 Codes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.int16]
@@ -58,48 +63,47 @@ class NumericCoder:
 
     def revise(
         self,
-        minus: tuple[Moments, Floats, Keys],
-        plus: tuple[Moments, Floats, Keys],
+        moments: Moments,
+        values: Floats,
+        hashes: Keys,
         remaining: Callable[[], tuple[Floats, Keys]],
     ) -> NumericCoder:
-        """Take records out and put others in, each as (moments, values, hashes)."""
-        moments = self.moments.minus(minus[0]).plus(plus[0])
-        coder = replace(self, moments=moments)
-        if self._touches(*minus[1:]) or self._touches(*plus[1:]):
+        """Take the moments there will be, and the values and landmark hashes of the records that leave or come."""
+        landmarks, edges = self.landmarks, self.edges
+        if self._touches(values, hashes):
             landmarks, edges = _pick_landmarks(*remaining(), self.n_landmarks)
-            coder = replace(coder, landmarks=landmarks, edges=edges)
-        return coder
+        return NumericCoder(self.key, moments, self.n_landmarks, landmarks, edges, self.prints)
 
     def _touches(self, values: Floats, hashes: Keys) -> bool:
         """Tell whether a record with such a hash is, or would be, a landmark."""
-        observed = hashes[~np.isnan(values)]
-        if len(self.landmarks) < self.n_landmarks:
-            return observed.size > 0
-        return bool((observed <= self.landmarks[-1]).any())
+        candidates = ~np.isnan(values)
+        if len(self.landmarks) == self.n_landmarks:
+            candidates &= hashes <= self.landmarks[-1]
+        return bool(candidates.any())
 
     @property
     def n_codes(self) -> int:
         """Code 0 is missing, then one for each bin."""
         return len(self.edges) + 2
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The standard deviation, rounded down to a power of √2; 1 if all values are equal."""
         if self.moments.count == 0 or self.moments.spread() == 0:
             return 1.0
         half, odd = divmod(self.moments.log2_variance(), 2)
-        return float(max(np.ldexp(np.sqrt(2.0) if odd else 1.0, half), _SMALLEST_SCALE))
+        return max(math.ldexp(_SQRT_TWO if odd else 1.0, half), _SMALLEST_SCALE)
 
-    @property
+    @cached_property
     def centre(self) -> float:
         """The mean, rounded to a multiple of four scales."""
         spacing = _CENTRE_SPACING * self.scale
-        if self.moments.count == 0 or not np.isfinite(spacing):
+        if self.moments.count == 0 or not math.isfinite(spacing):
             return 0.0
         mean = self.moments.mean()
-        multiple = np.floor(mean / spacing + 0.5)
-        centre = multiple * spacing
-        return float(centre) if np.isfinite(centre) else mean
+        ratio = mean / spacing + 0.5
+        # Beyond 2**52 every double is a multiple already, and rounding could overflow.
+        return math.floor(ratio) * spacing if abs(ratio) < 2.0**52 else mean
 
     def codes(self, values: Floats) -> Codes:
         """Return each value's bin."""
@@ -121,9 +125,10 @@ class NumericCoder:
             and self.centre == other.centre
         )
 
+    @property
     def released(self) -> bytes:
-        """Fingerprint what the released model shows of this column: centre and scale."""
-        return fingerprint([np.array([self.centre, self.scale]).tobytes()])
+        """Fingerprint of what the released model shows of this column: centre and scale."""
+        return struct.pack("<dd", self.centre, self.scale)
 
     def kept(self) -> bytes:
         """Fingerprint everything kept."""
@@ -141,19 +146,19 @@ def _pick_landmarks(values: Floats, hashes: Keys, number: int) -> tuple[Keys, Fl
 
 @dataclass(frozen=True, eq=False)
 class CategoricalCoder:
-    """Categories of a column, by code, with the number of records that have each; a code may be free (None)."""
+    """The categories of a column by code; a code that nobody uses any more is free (None)."""
 
     key: int
     categories: tuple[Category | None, ...]
     index: dict[bytes, int]
-    counts: npt.NDArray[np.int64]
     category_prints: Keys
+    #: 16 bytes that stand for each category in the digest of the records.
+    category_digests: npt.NDArray[np.uint8]
 
     @classmethod
     def learn(cls, key: int, categories: Sequence[Category]) -> CategoricalCoder:
-        """Learn the codes of the given distinct categories, in canonical order; `count` adds the records."""
-        nothing = cls(key, (), {}, np.zeros(0, np.int64), np.zeros(0, np.uint64))
-        return nothing.extend(categories)
+        """Learn the codes of the given distinct categories, in canonical order."""
+        return cls(key, (), {}, np.zeros(0, np.uint64), np.zeros((0, 16), np.uint8)).extend(categories)
 
     def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
         """Give a code to every category that has none, free codes first."""
@@ -167,28 +172,24 @@ class CategoricalCoder:
                 by_code[free.pop(0)] = category
             else:
                 by_code.append(category)
-        return self._renamed(by_code, np.pad(self.counts, (0, len(by_code) - len(self.counts))))
+        return self._with(by_code)
 
-    def count(self, minus: Levels, plus: Levels) -> CategoricalCoder:
-        """Take records out and put others in; a category that nobody has any more vanishes."""
-        counts = self.counts.copy()
-        np.subtract.at(counts, minus[minus >= 0], 1)
-        np.add.at(counts, plus[plus >= 0], 1)
-        vanished = [code for code in set(minus.tolist()) if code >= 0 and counts[code] == 0]
-        if not vanished:
-            return replace(self, counts=counts)
+    def drop(self, codes: Sequence[int]) -> CategoricalCoder:
+        """Forget the categories of some codes, which nobody has any more."""
+        if not codes:
+            return self
         by_code = list(self.categories)
-        for code in vanished:
+        for code in codes:
             by_code[code] = None
-        return self._renamed(by_code, counts)
+        return self._with(by_code)
 
-    def _renamed(
-        self, by_code: Sequence[Category | None], counts: npt.NDArray[np.int64]
-    ) -> CategoricalCoder:
+    def _with(self, by_code: Sequence[Category | None]) -> CategoricalCoder:
         tokens = [None if category is None else token(category) for category in by_code]
         index = {name: code for code, name in enumerate(tokens) if name is not None}
         prints = [0 if name is None else derive_key(self.key, "category", name) for name in tokens]
-        return CategoricalCoder(self.key, tuple(by_code), index, counts, np.array(prints, np.uint64))
+        digests = [bytes(16) if name is None else blake2b(name, digest_size=16).digest() for name in tokens]
+        table = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
+        return CategoricalCoder(self.key, tuple(by_code), index, np.array(prints, np.uint64), table)
 
     @property
     def n_levels(self) -> int:
@@ -229,15 +230,10 @@ class CategoricalCoder:
             return np.concatenate([missing, np.array(groups, np.uint64)])
         return np.concatenate([missing, self.category_prints])
 
+    @cached_property
     def released(self) -> bytes:
-        """Fingerprint what the released model shows of this column: its categories."""
+        """Fingerprint of what the released model shows of this column: its categories."""
         return fingerprint(sorted(self.index))
-
-    def kept(self) -> bytes:
-        """Fingerprint everything kept: categories with their counts."""
-        ordered = sorted(self.index.items())
-        counts = np.array([self.counts[code] for _, code in ordered], np.int64)
-        return fingerprint([*(name for name, _ in ordered), counts.tobytes()])
 
 
 Coder = NumericCoder | CategoricalCoder
@@ -252,29 +248,86 @@ class Encoding:
     sizes: npt.NDArray[np.int64]
     #: Fingerprint of each code: one line for each variable, padded with zeros.
     prints: Keys
+    #: How many records have each level, one categorical variable after another.
+    level_counts: npt.NDArray[np.int64]
+    #: Where each variable's levels start in `level_counts`, and their number at the end.
+    level_starts: npt.NDArray[np.int64]
+    #: Fingerprint of each level, laid out like `level_counts`.
+    level_prints: Keys
+    #: 16 bytes that stand for each level in the digest of the records; zeros, last, for a missing one.
+    level_digests: npt.NDArray[np.uint8]
 
     @classmethod
     def of(cls, coders: Sequence[Coder]) -> Encoding:
-        """Gather coders."""
+        """Gather coders; nothing is counted yet."""
         lines = [coder.prints for coder in coders]
         prints = np.zeros((len(lines), max(map(len, lines))), np.uint64)
         for v, line in enumerate(lines):
             prints[v, : len(line)] = line
-        return cls(tuple(coders), np.array([coder.n_codes for coder in coders], np.int64), prints)
+        sizes = np.array([coder.n_codes for coder in coders], np.int64)
+        categorical = [coder if isinstance(coder, CategoricalCoder) else None for coder in coders]
+        starts = np.cumsum([0, *(0 if coder is None else len(coder.categories) for coder in categorical)])
+        counts = np.zeros(starts[-1], np.int64)
+        nothing = CategoricalCoder.learn(0, ())
+        levels = np.concatenate([(coder or nothing).category_prints for coder in categorical])
+        digests = [(coder or nothing).category_digests for coder in categorical]
+        digests.append(np.zeros((1, 16), np.uint8))
+        return cls(tuple(coders), sizes, prints, counts, starts, levels, np.concatenate(digests))
 
-    def revised(self, coders: Sequence[Coder]) -> Encoding:
-        """Exchange the coders, at little cost if no category came or went."""
+    def revised(
+        self,
+        coders: Sequence[Coder],
+        minus: npt.NDArray[np.int32],
+        plus: npt.NDArray[np.int32],
+        variables: npt.NDArray[np.int64],
+    ) -> Encoding:
+        """Take levels out and put others in, [row, column] for some variables; categories nobody has vanish."""
+        encoding = self._with_coders(coders)
+        counts, starts = encoding.level_counts.copy(), encoding.level_starts[variables]
+        gone = (minus + starts)[minus >= 0]
+        np.subtract.at(counts, gone, 1)
+        np.add.at(counts, (plus + starts)[plus >= 0], 1)
+        encoding = replace(encoding, level_counts=counts)
+        vanished = np.unique(gone[counts[gone] == 0])
+        return encoding._without_levels(vanished) if vanished.size else encoding
+
+    def _with_coders(self, coders: Sequence[Coder]) -> Encoding:
+        """Exchange the coders, at little cost if no category came or went; counts are kept."""
         same = all(
-            isinstance(new, NumericCoder) or new.category_prints is old.category_prints
-            for old, new in zip(self.coders, coders, strict=True)
-            if isinstance(old, CategoricalCoder)
+            new is old or isinstance(new, NumericCoder) for old, new in zip(self.coders, coders, strict=True)
         )
-        return replace(self, coders=tuple(coders)) if same else Encoding.of(coders)
+        if same:
+            return replace(self, coders=tuple(coders))
+        encoding = Encoding.of(coders)
+        for v in range(len(coders)):
+            old = self.level_counts[self.level_starts[v] : self.level_starts[v + 1]]
+            start = encoding.level_starts[v]
+            encoding.level_counts[start : start + old.size] = old
+        return encoding
+
+    def _without_levels(self, vanished: npt.NDArray[np.int64]) -> Encoding:
+        owners = np.searchsorted(self.level_starts, vanished, side="right") - 1
+        coders = list(self.coders)
+        for v in np.unique(owners).tolist():
+            codes = vanished[owners == v] - self.level_starts[v]
+            coders[v] = self.categorical(v).drop(codes.tolist())
+        return self._with_coders(coders)
+
+    def kept(self) -> list[bytes]:
+        """Fingerprint everything kept: each numeric column, and all levels with their counts."""
+        numeric = [coder.kept() for coder in self.coders if isinstance(coder, NumericCoder)]
+        return [*numeric, hash_counts(self.level_counts, self.level_prints)]
+
+    def coming_from(self, before: Encoding) -> Encoding:
+        """Return this encoding with the fingerprints of categories that are about to vanish still in place."""
+        if self.prints is before.prints:
+            return self
+        return replace(self, prints=np.where(self.prints == 0, before.prints, self.prints))
 
     def codes_like(self, other: Encoding) -> bool:
         """Tell whether records coded by one need no recoding for the other."""
         return all(
-            a.codes_like(b)  # type: ignore[arg-type]
+            a is b or a.codes_like(b)  # type: ignore[arg-type]
             for a, b in zip(self.coders, other.coders, strict=True)
         )
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from unlearnspn.hashing import fingerprint
+from unlearnspn.hashing import fingerprint, hash_counts
 from unlearnspn.learning import Learner
-from unlearnspn.marginals import hash_marginals
+from unlearnspn.marginals import code_prints
 from unlearnspn.network import Node, Operation
 from unlearnspn.slices import Slice
 
@@ -21,23 +21,36 @@ FORMAT = b"unlearnspn 1"
 def node_digests(learner: Learner, node: Node) -> tuple[bytes, bytes]:
     """Return the digests of a sub-network: of the released model, and of the state."""
     if node.digests is None:
-        children = [node_digests(learner, child) for child in node.children]
         data = Slice(learner.records, learner.encoding, node.scope, node.key)
-        released = [node.operation.encode(), node.scope.tobytes(), struct.pack("<q", node.n_records)]
+        models, states = [], []
+        for child in node.children:
+            if child.operation is Operation.CREATE_LEAF and child.rows is None:
+                models.append(_leaf(learner, child))
+            else:
+                model, state = node_digests(learner, child)
+                models.append(model)
+                states.append(state)
         if node.operation is Operation.CREATE_LEAF:
-            released.append(learner.leaves[data.variable].fingerprint(node.statistics, data))
-        model = fingerprint([*released, *(model for model, _ in children)])
-        kept = [model, struct.pack("<QQQ", node.key, *node.members), *_decision(learner, node, data)]
-        node.digests = model, fingerprint([*kept, *(state for _, state in children)])
+            models.append(_leaf(learner, node))
+        head = node.operation.encode() + struct.pack("<q", node.n_records)
+        released = fingerprint([head, node.scope.tobytes(), *models])
+        node.digests = released, fingerprint([released, *_kept(learner, node, data), *states])
     return node.digests
 
 
-def _decision(learner: Learner, node: Node, data: Slice) -> list[bytes]:
-    parts = [struct.pack(f"<{len(node.clusters)}q", *node.clusters)]
+def _leaf(learner: Learner, node: Node) -> bytes:
+    """Return what a leaf contributes to its parent's digests: it keeps nothing that is not released."""
+    data = Slice(learner.records, learner.encoding, node.scope, node.key)
+    variable = data.variable
+    return struct.pack("<qq", variable, node.n_records) + learner.leaves[variable].fingerprint(node.statistics, data)
+
+
+def _kept(learner: Learner, node: Node, data: Slice) -> list[bytes]:
+    clusters = struct.pack(f"<{len(node.clusters)}q", *node.clusters)
+    parts = [struct.pack("<QQQ", node.key, *node.members), clusters]
     if node.marginals is not None:
-        encoding = learner.encoding
-        sums = hash_marginals(node.marginals, node.scope, encoding.sizes, encoding.prints)
-        parts.append(b"marginals" + struct.pack("<QQ", *map(int, sums)))
+        prints = code_prints(node.scope, learner.encoding.sizes, learner.encoding.prints)
+        parts.append(b"marginals" + hash_counts(node.marginals, prints))
     if node.independence is not None:
         parts.append(b"independence" + learner.independence.fingerprint(node.independence, data))
     if node.clustering is not None:
@@ -45,27 +58,17 @@ def _decision(learner: Learner, node: Node, data: Slice) -> list[bytes]:
     return parts
 
 
-def model_digest(learner: Learner, root: Node) -> str:
-    """Digest the released model."""
-    columns = [coder.released() for coder in learner.encoding.coders]
-    leaves = [describe(leaf) for leaf in learner.leaves]
-    schema = learner.records.schema.digest()
-    return fingerprint([FORMAT, b"model", schema, *leaves, *columns, node_digests(learner, root)[0]]).hex()
+def model_digest(learner: Learner, root: Node, settings: bytes) -> str:
+    """Digest the released model; `settings` describes schema and leaves."""
+    columns = [coder.released for coder in learner.encoding.coders]
+    return fingerprint([FORMAT, b"model", settings, *columns, node_digests(learner, root)[0]]).hex()
 
 
-def state_digest(learner: Learner, root: Node, multiset: bytes) -> str:
-    """Digest everything kept; `multiset` is the digest of the records themselves."""
-    records = learner.records
-    parameters = [
-        struct.pack("<QqQ", records.seed, learner.min_rows, records.n_bins),
-        describe(learner.independence),
-        describe(learner.clustering),
-    ]
-    kept = [coder.kept() for coder in learner.encoding.coders]
-    model = model_digest(learner, root).encode()
-    return fingerprint(
-        [FORMAT, b"state", model, *parameters, *kept, multiset, node_digests(learner, root)[1]]
-    ).hex()
+def state_digest(learner: Learner, root: Node, settings: bytes, multiset: bytes) -> str:
+    """Digest everything kept; `settings` describes all parameters, `multiset` the records themselves."""
+    columns = [coder.released for coder in learner.encoding.coders]
+    kept = [*columns, *learner.encoding.kept(), multiset]
+    return fingerprint([FORMAT, b"state", settings, *kept, node_digests(learner, root)[1]]).hex()
 
 
 def describe(component: Any) -> bytes:
@@ -73,4 +76,3 @@ def describe(component: Any) -> bytes:
     kind = type(component)
     settings = sorted(vars(component).items())
     return f"{kind.__module__}.{kind.__qualname__} {settings!r}".encode()
-

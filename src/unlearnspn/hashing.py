@@ -40,14 +40,39 @@ def mix_keys(keys: Keys, salt: np.uint64) -> Keys:
     return hashes
 
 
-@njit(cache=True)
-def sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.uint64]:
+def sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Fingerprint a set of rows: two 64-bit sums of mixed keys, the same in any order, and invertible."""
+    if rows.size == 0:
+        return 0, 0
+    low, high = _sum_keys(keys, rows)
+    return int(low), int(high)
+
+
+@njit(cache=True)
+def _sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.uint64]:
     low, high = np.uint64(0), np.uint64(0)
     for row in rows:
         low += mix64(keys[row])
         high += mix64(keys[row] ^ _SECOND)
     return low, high
+
+
+@njit(cache=True)
+def _sum_counts(counts: npt.NDArray[np.int64], prints: Keys) -> tuple[np.uint64, np.uint64]:
+    low, high = np.uint64(0), np.uint64(0)
+    for i in range(counts.size):
+        count = np.uint64(counts[i])
+        if count:
+            name = mix64(prints[i])
+            low += count * name
+            high += count * mix64(name)
+    return low, high
+
+
+def hash_counts(counts: npt.NDArray[np.int64], prints: Keys) -> bytes:
+    """Fingerprint how often each thing occurs, in any order and whatever does not occur."""
+    low, high = _sum_counts(counts, prints)
+    return struct.pack("<QQ", int(low), int(high))
 
 
 def derive_key(parent: int, purpose: str, detail: bytes = b"") -> int:
@@ -69,11 +94,8 @@ def fingerprint(parts: Iterable[bytes]) -> bytes:
     >>> fingerprint([b"ab", b"c"]) == fingerprint([b"a", b"bc"])
     False
     """
-    state = hashlib.blake2b(digest_size=32)
-    for part in parts:
-        state.update(struct.pack("<Q", len(part)))
-        state.update(part)
-    return state.digest()
+    framed = b"".join([len(part).to_bytes(8, "little") + part for part in parts])
+    return hashlib.blake2b(framed, digest_size=32).digest()
 
 
 def integer_bytes(value: int) -> bytes:

@@ -20,7 +20,7 @@ from unlearnspn.records import Records
 from unlearnspn.slices import Counts, Rows, Scope, Slice
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Place:
     """Where a node stands: its variables, its key, and what its parent already knows of it."""
 
@@ -31,7 +31,7 @@ class Place:
     #: The parent split variables, so that these belong together: independence is not asked again.
     connected: bool = False
 
-    def variables(self, scope: Scope, connected: bool = False) -> Place:
+    def variables(self, scope: Scope, connected: bool) -> Place:
         """Step into a group of variables."""
         return Place(scope, scope_key(self.key, scope), keeps_rows=False, connected=connected)
 
@@ -40,7 +40,7 @@ class Place:
         return Place(self.scope, cluster_key(self.key, number), keeps_rows=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Decision:
     """The operation chosen, and the answers that led to it; what was not asked is None."""
 
@@ -117,13 +117,15 @@ class Learner:
     def make(self, decision: Decision, place: Place, rows: Rows) -> Node:
         """Make the node that was decided on, and learn its children."""
         if decision.operation is Operation.CREATE_LEAF:
-            statistics = self.leaves[place.scope[0]].learn(self.slice(place), rows)
+            statistics = self.leaves[int(place.scope[0])].learn(self.slice(place), rows)
             return self.node(decision, place, rows.size, rows=rows, statistics=statistics)
         if decision.operation is Operation.SPLIT_DATA:
             clusters = self.split_rows(decision, place, rows)
             children = tuple(self.learn_spn(place.cluster(c), part) for c, part in clusters.items())
             return self.node(decision, place, rows.size, children=children, clusters=tuple(clusters))
-        children = tuple(self.learn_spn(child, rows) for child in self.split_scope(decision, place))
+        connected = decision.operation is Operation.SPLIT_VARIABLES
+        places = [place.variables(scope, connected) for scope in self.split_scope(decision, place)]
+        children = tuple(self.learn_spn(child, rows) for child in places)
         return self.node(decision, place, rows.size, rows=rows, children=children)
 
     def node(
@@ -140,8 +142,7 @@ class Learner:
         if not place.keeps_rows:
             rows = None
         if rows is not None and members is None:
-            low, high = sum_keys(self.records.keys, rows)
-            members = int(low), int(high)
+            members = sum_keys(self.records.keys, rows)
         return Node(
             decision.operation,
             place.key,
@@ -155,19 +156,17 @@ class Learner:
             **fields,
         )
 
-    def split_scope(self, decision: Decision, place: Place) -> list[Place]:
-        """Return the places of a product's children: uninformative variables alone, groups by first variable."""
+    def split_scope(self, decision: Decision, place: Place) -> list[Scope]:
+        """Return the scopes of a product's children: uninformative variables alone, groups by first variable."""
         scope = place.scope
         if decision.operation is Operation.NAIVE_FACTORIZATION:
-            return [place.variables(scope[i : i + 1]) for i in range(scope.size)]
+            return [scope[i : i + 1] for i in range(scope.size)]
         if decision.operation is Operation.SPLIT_UNINFORMATIVE:
             assert decision.informative is not None
             alone = np.flatnonzero(~decision.informative)
-            parts = [place.variables(scope[i : i + 1]) for i in alone]
-            return [*parts, place.variables(scope[decision.informative])]
+            return [*(scope[i : i + 1] for i in alone), scope[decision.informative]]
         assert decision.groups is not None
-        groups = np.unique(decision.groups)
-        return [place.variables(scope[decision.groups == group], connected=True) for group in groups]
+        return [scope[decision.groups == group] for group in np.unique(decision.groups)]
 
     def split_rows(self, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
         """Return the rows of each cluster that has any, in increasing order."""

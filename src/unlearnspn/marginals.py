@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Codes
-from unlearnspn.hashing import Keys, mix64
+from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows, Scope
 
 CONSTANT, INFORMATIVE, UNDECIDED = 0, 1, 2
@@ -57,16 +57,11 @@ def varies(column: npt.NDArray[Any], rows: Rows, missing: float) -> bool:
 
 
 @njit(cache=True)
-def hash_marginals(counts: Counts, scope: Scope, sizes: Counts, prints: Keys) -> tuple[np.uint64, np.uint64]:
-    """Sum count·hash over all codes: independent of their order and of codes that nobody has."""
-    low, high = np.uint64(0), np.uint64(0)
+def code_prints(scope: Scope, sizes: Counts, prints: Keys) -> Keys:
+    """Return the fingerprints of the codes, laid out like the counts."""
+    flat = np.empty(sizes[scope].sum(), np.uint64)
     start = 0
     for v in scope:
-        for code in range(sizes[v]):
-            count = np.uint64(counts[start + code])
-            if count:
-                name = mix64(prints[v, code])
-                low += count * name
-                high += count * mix64(name)
+        flat[start : start + sizes[v]] = prints[v, : sizes[v]]
         start += sizes[v]
-    return low, high
+    return flat

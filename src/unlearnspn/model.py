@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from unlearnspn import digests
 from unlearnspn.clustering import Clustering
 from unlearnspn.coding import Encoding
 from unlearnspn.errors import LastRecordError
-from unlearnspn.hashing import derive_key
+from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import Leaf
@@ -38,6 +40,18 @@ class Settings:
     clustering: Clustering[Any]
     leaves: tuple[Leaf[Any], ...]
 
+    @cached_property
+    def released(self) -> bytes:
+        """Fingerprint of what a released model shows of the settings: schema and leaves."""
+        return fingerprint([self.schema.digest(), *map(digests.describe, self.leaves)])
+
+    @cached_property
+    def all(self) -> bytes:
+        """Fingerprint of everything."""
+        numbers = struct.pack("<QqQ", self.seed, self.min_rows, self.n_bins)
+        blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
+        return fingerprint([self.released, numbers, *blocks])
+
 
 class Model:
     """A learned network with its records; a pure function of settings and records, whatever the way it came about."""
@@ -46,14 +60,15 @@ class Model:
         self.settings = settings
         self.records = records
         self.root = root
+        #: The digests of the released model and of everything kept.
+        self.digests = self._digest(self.learner, root, records.multiset.tobytes())
 
     @classmethod
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch."""
         records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
         learner = _learner(settings, records, records.encoding)
-        root = learner.learn_spn(_root_place(settings), records.rows)
-        return cls(settings, records, root)
+        return cls(settings, records, learner.learn_spn(_root_place(settings), records.rows))
 
     def relearn(self) -> Model:
         """Learn from scratch on the records now held."""
@@ -67,11 +82,17 @@ class Model:
 
     def digest(self) -> str:
         """Digest the released model."""
-        return digests.model_digest(self.learner, self.root)
+        return self.digests[0]
 
     def state_digest(self) -> str:
         """Digest everything kept."""
-        return digests.state_digest(self.learner, self.root, self.records.multiset.tobytes())
+        return self.digests[1]
+
+    def _digest(self, learner: Learner, root: Node, multiset: bytes) -> tuple[str, str]:
+        return (
+            digests.model_digest(learner, root, self.settings.released),
+            digests.state_digest(learner, root, self.settings.all, multiset),
+        )
 
     def revise(
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
@@ -82,7 +103,7 @@ class Model:
                 "this would remove the last record, and there is no model of no records: delete the model instead"
             )
         started = time.perf_counter()
-        before = self.digest(), self.state_digest()
+        before = self.digests
         staged = self.records.stage(self.records.slots(minus), list(ids), table)
         try:
             outcome = self._outcome(staged)
@@ -104,28 +125,26 @@ class Model:
             recoded=outcome.fresh is not None,
             seconds=time.perf_counter() - started,
             digest_before=before[0],
-            digest_after=outcome.digest,
+            digest_after=outcome.digests[0],
             state_digest_before=before[1],
-            state_digest_after=outcome.state_digest,
+            state_digest_after=outcome.digests[1],
             dry_run=dry_run,
         )
 
     def _outcome(self, staged: Staged) -> _Outcome:
         """Work out what a staged change leads to, changing nothing."""
         records = self.records
-        kept = np.setdiff1d(records.rows, staged.minus, assume_unique=True)
-        learner = _learner(self.settings, records, staged.encoding)
-        revision = Revision(learner)
         if not staged.encoding.codes_like(records.encoding):
-            table = records.export(np.concatenate([kept, staged.plus]), staged.encoding)
-            fresh = Model.learn(self.settings, [*records.ids_of(kept), *staged.ids], table)
-            revision.subnetworks_learned = 1
-            return _Outcome(revision, fresh.root, fresh.digest(), fresh.state_digest(), fresh)
-        change = Change(staged.minus, staged.plus, lambda: np.concatenate([kept, staged.plus]))
+            rows = records.rows_after(staged)
+            table = records.export(rows, staged.encoding)
+            fresh = Model.learn(self.settings, [*records.ids_of(rows), *staged.ids], table)
+            return _Outcome(Revision(fresh.learner, subnetworks_learned=1), fresh.root, fresh.digests, fresh)
+        passing = staged.encoding.coming_from(records.encoding)
+        revision = Revision(_learner(self.settings, records, passing))
+        change = Change(staged.minus, staged.plus, lambda: records.rows_after(staged))
         root = revision.revise(self.root, _root_place(self.settings), Address(), change)
-        digest = digests.model_digest(learner, root)
-        state_digest = digests.state_digest(learner, root, staged.multiset.tobytes())
-        return _Outcome(revision, root, digest, state_digest, None)
+        learner = _learner(self.settings, records, staged.encoding)
+        return _Outcome(revision, root, self._digest(learner, root, staged.multiset.tobytes()), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +153,7 @@ class _Outcome:
 
     revision: Revision
     root: Node
-    digest: str
-    state_digest: str
+    digests: tuple[str, str]
     fresh: Model | None
 
     def apply(self, model: Model, staged: Staged) -> None:
@@ -145,6 +163,7 @@ class _Outcome:
         else:
             model.records.commit(staged)
         model.root = self.root
+        model.digests = self.digests
 
 
 def _learner(settings: Settings, records: Records, encoding: Encoding) -> Learner:

@@ -28,7 +28,7 @@ class Operation(StrEnum):
     SPLIT_VARIABLES = "split variables"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Address:
     """Where a node is: the cluster numbers and scopes on the way to it.
 
@@ -36,22 +36,25 @@ class Address:
     /1/{0,2-4}
     """
 
-    steps: tuple[int | tuple[int, ...], ...] = ()
+    parent: Address | None = None
+    step: int | Scope = 0
 
     def cluster(self, number: int) -> Address:
         """Step into a cluster of a split of the data."""
-        return Address((*self.steps, number))
+        return Address(self, number)
 
     def variables(self, scope: Scope) -> Address:
         """Step into a group of variables of a product."""
-        return Address((*self.steps, tuple(scope.tolist())))
+        return Address(self, scope)
 
     def __str__(self) -> str:
-        parts = [str(step) if isinstance(step, int) else "{" + _ranges(step) + "}" for step in self.steps]
-        return "/" + "/".join(parts)
+        if self.parent is None:
+            return "/"
+        step = str(self.step) if isinstance(self.step, int) else "{" + _ranges(self.step.tolist()) + "}"
+        return f"{self.parent}".rstrip("/") + "/" + step
 
 
-def _ranges(numbers: tuple[int, ...]) -> str:
+def _ranges(numbers: list[int]) -> str:
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

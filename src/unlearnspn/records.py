@@ -8,7 +8,7 @@ that exists has changed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,7 @@ from unlearnspn.exact_sum import Moments, Rows
 from unlearnspn.hashing import Keys, derive_key, mix_keys
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.schema import Kind, Schema
-from unlearnspn.tables import Column, Family, Table, token
+from unlearnspn.tables import Column, Family, Table
 
 _LANES = 8  # 64-bit lanes of the multiset digest
 
@@ -60,7 +60,7 @@ class Records:
         self.index: dict[RecordId, int] = {}
         self.ids: list[RecordId | None] = []
         self.free: list[int] = []
-        self.encoding = Encoding((), np.zeros(0, np.int64), np.zeros((0, 0), np.uint64))
+        self.encoding: Encoding
         self.multiset = np.zeros(_LANES, np.uint64)
         self._allocate(0)
 
@@ -80,6 +80,15 @@ class Records:
     def rows(self) -> Rows:
         """The slots in use, in increasing order."""
         return np.flatnonzero(self.live)
+
+    def rows_after(self, staged: Staged) -> Rows:
+        """Return the slots in use once a staged change is real."""
+        return np.append(self._rows_without(staged.minus), staged.plus)
+
+    def _rows_without(self, minus: Rows) -> Rows:
+        live = self.live.copy()
+        live[minus] = False
+        return np.flatnonzero(live)
 
     def slots(self, ids: Sequence[RecordId]) -> Rows:
         """Return the slots of known ids."""
@@ -104,14 +113,13 @@ class Records:
 
     def stage(self, minus: Rows, ids: list[RecordId], table: Table | None) -> Staged:
         """Write new records into free slots and derive the coders for the records as they will be."""
-        keys = record_keys(ids)
-        self._refuse_collisions(ids, np.concatenate([keys, np.setdiff1d(self.keys, self.keys[minus])]))
         plus = self._reserve(len(ids))
         try:
-            self.keys[plus] = keys
-            coders = [self._revise_coder(v, minus, plus, table) for v in range(len(self.is_numeric))]
-            self._write_codes(plus, coders)
-            encoding = self.encoding.revised(coders)
+            self.keys[plus] = record_keys(ids)
+            self._refuse_collisions(ids, lambda: self.keys[np.append(self._rows_without(minus), plus)])
+            encoding = self._revise_encoding(minus, plus, table)
+            if table is not None:
+                self._write_codes(plus, encoding.coders)
             multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
         except BaseException:
             self._release(plus)
@@ -158,30 +166,29 @@ class Records:
         self._allocate(len(ids))
         rows = self._reserve(len(ids))
         self.keys[rows] = record_keys(ids)
-        self._refuse_collisions(ids, self.keys)
+        self._refuse_collisions(ids, lambda: self.keys)
         hashes = mix_keys(self.keys[rows], np.uint64(derive_key(self.seed, "landmark")))
         coders: list[Coder] = []
         for v, column in enumerate(table.columns):
-            key = derive_key(self.seed, "variable", v.to_bytes(4, "little"))
+            key, place = derive_key(0, "variable", v.to_bytes(4, "little")), int(self.place[v])
             if self.is_numeric[v]:
-                values = column.numbers()
-                self.values[rows, self.place[v]] = values
-                coders.append(NumericCoder.learn(key, values, hashes, self.n_bins))
+                self.values[rows, place] = column.numbers()
+                coders.append(NumericCoder.learn(key, self.values[rows, place], hashes, self.n_bins))
             else:
-                factor = column.factor()
-                coder = CategoricalCoder.learn(key, factor.categories)
-                levels = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
-                self.levels[rows, self.place[v]] = levels
-                coders.append(coder.count(levels[:0], levels))
+                coders.append(self._write_levels(CategoricalCoder.learn(key, ()), place, rows, column))
+        levels, categorical = self.levels[rows], np.flatnonzero(~self.is_numeric)
+        self.encoding = Encoding.of(coders).revised(coders, levels[:0], levels, categorical)
         self._write_codes(rows, coders)
         self._occupy(rows, ids)
-        self.encoding = Encoding.of(coders)
         self.multiset = self._multiset_of(rows, self.encoding)
 
     @staticmethod
-    def _refuse_collisions(ids: Sequence[RecordId], keys: Keys) -> None:
+    def _refuse_collisions(ids: Sequence[RecordId], all_keys: Callable[[], Keys]) -> None:
         """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
-        if ids and isinstance(ids[0], str) and len(np.unique(keys)) < len(keys):
+        if not ids or isinstance(ids[0], int):
+            return
+        keys = all_keys()
+        if len(np.unique(keys)) < len(keys):
             raise RecordIdError("two ids have the same 64-bit hash: rename one of them, or use integer ids")
 
     def _reserve(self, number: int) -> Rows:
@@ -203,37 +210,36 @@ class Records:
             self.ids[row] = None
             self.free.append(row)
 
-    def _revise_coder(self, v: int, minus: Rows, plus: Rows, table: Table | None) -> Coder:
-        if self.is_numeric[v]:
-            return self._revise_numeric(v, minus, plus, table)
-        return self._revise_categorical(v, minus, plus, table)
-
-    def _revise_numeric(self, v: int, minus: Rows, plus: Rows, table: Table | None) -> NumericCoder:
-        place = int(self.place[v])
+    def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> Encoding:
         salt = np.uint64(derive_key(self.seed, "landmark"))
-        if table is not None:
-            self.values[plus, place] = table.columns[v].numbers()
+        changed = np.concatenate([minus, plus])
+        hashes = mix_keys(self.keys[changed], salt)
+        coders: list[Coder] = []
+        for v, coder in enumerate(self.encoding.coders):
+            column = None if table is None else table.columns[v]
+            place = int(self.place[v])
+            if isinstance(coder, CategoricalCoder):
+                coders.append(coder if column is None else self._write_levels(coder, place, plus, column))
+                continue
+            moments = coder.moments.minus(Moments.of(self.values, minus, place))
+            if column is not None:
+                self.values[plus, place] = column.numbers()
+                moments = moments.plus(Moments.of(self.values, plus, place))
 
-        def side(rows: Rows) -> tuple[Floats, Keys]:
-            return self.values[rows, place], mix_keys(self.keys[rows], salt)
+            def remaining(place: int = place) -> tuple[Floats, Keys]:
+                rows = np.append(self._rows_without(minus), plus)
+                return self.values[rows, place], mix_keys(self.keys[rows], salt)
 
-        def remaining() -> tuple[Floats, Keys]:
-            return side(np.concatenate([np.setdiff1d(self.rows, minus), plus]))
+            coders.append(coder.revise(moments, self.values[changed, place], hashes, remaining))
+        categorical = np.flatnonzero(~self.is_numeric)
+        return self.encoding.revised(coders, self.levels[minus], self.levels[plus], categorical)
 
-        return self.encoding.numeric(v).revise(
-            (Moments.of(self.values, minus, place), *side(minus)),
-            (Moments.of(self.values, plus, place), *side(plus)),
-            remaining,
-        )
-
-    def _revise_categorical(self, v: int, minus: Rows, plus: Rows, table: Table | None) -> CategoricalCoder:
-        place = self.place[v]
-        coder = self.encoding.categorical(v)
-        if table is not None:
-            factor = table.columns[v].factor()
-            coder = coder.extend(factor.categories)
-            self.levels[plus, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
-        return coder.count(self.levels[minus, place], self.levels[plus, place])
+    def _write_levels(self, coder: CategoricalCoder, place: int, rows: Rows, column: Column) -> CategoricalCoder:
+        """Write a column's categories, extending the coder by those it does not know."""
+        factor = column.factor()
+        coder = coder.extend(factor.categories)
+        self.levels[rows, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
+        return coder
 
     def _write_codes(self, rows: Rows, coders: Sequence[Coder]) -> None:
         for v, coder in enumerate(coders):
@@ -252,21 +258,11 @@ class Records:
             return np.zeros(_LANES, np.uint64)
         parts = [self.keys[rows].view(np.uint8).reshape(len(rows), -1)]
         parts.append(np.ascontiguousarray(self.values[rows]).view(np.uint8).reshape(len(rows), -1))
-        for v, coder in enumerate(encoding.coders):
-            if isinstance(coder, CategoricalCoder):
-                parts.append(_category_digests(coder, self.levels[rows, self.place[v]]))
+        levels = self.levels[rows]
+        places = np.where(levels < 0, -1, levels + encoding.level_starts[np.flatnonzero(~self.is_numeric)])
+        parts.append(encoding.level_digests[places].reshape(len(rows), -1))
         table = np.concatenate(parts, axis=1)
         digests = b"".join(hashlib.blake2b(line).digest() for line in table)
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return lanes.sum(axis=0, dtype=np.uint64)
 
-
-def _category_digests(coder: CategoricalCoder, levels: Levels) -> npt.NDArray[np.uint8]:
-    """Return 16 bytes for the category at each level; zeros for a missing one."""
-    digests: dict[int, bytes] = {-1: bytes(16)}
-    for level in set(levels.tolist()) - {-1}:
-        category = coder.categories[level]
-        assert category is not None
-        digests[level] = hashlib.blake2b(token(category), digest_size=16).digest()
-    joined = b"".join(digests[level] for level in levels.tolist())
-    return np.frombuffer(joined, np.uint8).reshape(-1, 16)

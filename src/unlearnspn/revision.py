@@ -6,7 +6,7 @@ Removal, batch removal, addition and correction are this one function. Its resul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Address, Node, Operation
 from unlearnspn.report import ChangedOperation
-from unlearnspn.slices import Rows
+from unlearnspn.slices import Rows, Slice
 
 #: If more than this share of a node changes, it is learned anew: by then that is cheaper.
 LEARN_ANEW_SHARE = 0.5
@@ -58,7 +58,7 @@ class Revision:
             return node
         self.nodes_visited += 1
         if node.operation is Operation.CREATE_LEAF:
-            return self._revise_leaf(node, place, change)
+            return self._revise_leaf(node, change)
         decision = self.revise_operation(node, place, change)
         if decision.operation is not node.operation:
             self.changed_operations.append(
@@ -76,7 +76,8 @@ class Revision:
         assert node.marginals is not None
         marginals = node.marginals.copy()
         for rows, sign in ((change.minus, -1), (change.plus, 1)):
-            add_codes(learner.records.codes, rows, place.scope, learner.encoding.sizes, marginals, sign)
+            if rows.size:
+                add_codes(learner.records.codes, rows, place.scope, learner.encoding.sizes, marginals, sign)
 
         def ask_independence() -> object:
             if node.independence is None:
@@ -93,24 +94,47 @@ class Revision:
         n_records = node.n_records + change.growth
         return learner.decide(place, n_records, marginals, change.rows, ask_independence, ask_clustering)
 
-    def _revise_leaf(self, node: Node, place: Place, change: Change) -> Node:
-        leaf = self.learner.leaves[place.scope[0]]
-        statistics = leaf.revise(node.statistics, self.learner.slice(place), change.minus, change.plus)
-        return replace(self._renewed(node, Decision(node.operation), place, change), statistics=statistics)
+    def _revise_leaf(self, node: Node, change: Change) -> Node:
+        learner = self.learner
+        data = Slice(learner.records, learner.encoding, node.scope, node.key)
+        statistics = learner.leaves[data.variable].revise(node.statistics, data, change.minus, change.plus)
+        rows, members = self._revise_rows(node, change)
+        return Node(
+            node.operation,
+            node.key,
+            node.scope,
+            node.n_records + change.growth,
+            statistics=statistics,
+            rows=rows,
+            members=members,
+        )
 
     def _revise_product(
         self, node: Node, place: Place, address: Address, change: Change, decision: Decision
     ) -> Node:
         """Match the children by scope: those still there are revised, only new scopes are learned."""
         known = {child.scope.tobytes(): child for child in node.children}
+        connected = decision.operation is Operation.SPLIT_VARIABLES
         children = []
-        for child_place in self.learner.split_scope(decision, place):
-            child = known.get(child_place.scope.tobytes())
+        for scope in self.learner.split_scope(decision, place):
+            child = known.get(scope.tobytes())
             if child is None:
-                children.append(self._learn(child_place, change.rows()))
+                children.append(self._learn(place.variables(scope, connected), change.rows()))
+            elif child.operation is Operation.CREATE_LEAF:
+                self.nodes_visited += 1
+                children.append(self._revise_leaf(child, change))
             else:
-                children.append(self.revise(child, child_place, address.variables(child.scope), change))
-        return replace(self._renewed(node, decision, place, change), children=tuple(children))
+                known_place = Place(child.scope, child.key, keeps_rows=False, connected=connected)
+                children.append(self.revise(child, known_place, address.variables(child.scope), change))
+        rows, members = self._revise_rows(node, change)
+        return self.learner.node(
+            decision,
+            place,
+            node.n_records + change.growth,
+            rows=rows,
+            members=members,
+            children=tuple(children),
+        )
 
     def _revise_split_data(
         self, node: Node, place: Place, address: Address, change: Change, decision: Decision
@@ -143,8 +167,8 @@ class Revision:
     ) -> dict[int, Change]:
         """Sort the change by cluster; all other rows stay where they are."""
         data, clustering = self.learner.slice(place), self.learner.clustering
-        left = clustering.assign(decision.clustering, data, change.minus)
-        came = clustering.assign(decision.clustering, data, change.plus)
+        labels = clustering.assign(decision.clustering, data, np.append(change.minus, change.plus))
+        left, came = labels[: change.minus.size], labels[change.minus.size :]
         changes = {}
         for c in range(clustering.sizes(decision.clustering).size):
             minus, plus = change.minus[left == c], change.plus[came == c]
@@ -167,16 +191,14 @@ class Revision:
         self.subnetworks_learned += 1
         return self.learner.learn_spn(place, rows)
 
-    def _renewed(self, node: Node, decision: Decision, place: Place, change: Change) -> Node:
-        """Return the node with what it keeps brought up to date, its children and statistics apart."""
-        n_records = node.n_records + change.growth
+    def _revise_rows(self, node: Node, change: Change) -> tuple[Rows | None, tuple[int, int]]:
+        """Bring the rows that a node keeps, if it does, and their fingerprint up to date."""
         if node.rows is None:
-            return self.learner.node(decision, place, n_records, members=(0, 0))
+            return None, node.members
         keys = self.learner.records.keys
         left, came = sum_keys(keys, change.minus), sum_keys(keys, change.plus)
-        members = tuple((now - int(a) + int(b)) & _MASK for now, a, b in zip(node.members, left, came, strict=True))
-        rows = _without_and_with(node.rows, change.minus, change.plus)
-        return self.learner.node(decision, place, n_records, rows=rows, members=members)  # type: ignore[arg-type]
+        low, high = ((now - a + b) & _MASK for now, a, b in zip(node.members, left, came, strict=True))
+        return _without_and_with(node.rows, change.minus, change.plus), (low, high)
 
 
 def _rows_after(node: Node | None, minus: Rows, plus: Rows) -> Callable[[], Rows]:
@@ -187,6 +209,9 @@ def _rows_after(node: Node | None, minus: Rows, plus: Rows) -> Callable[[], Rows
 
 def _without_and_with(rows: Rows, minus: Rows, plus: Rows) -> Rows:
     """Change a sorted set of rows."""
-    rows = np.delete(rows, np.searchsorted(rows, minus))
-    plus = np.sort(plus)
-    return np.insert(rows, np.searchsorted(rows, plus), plus)
+    if minus.size:
+        rows = np.delete(rows, np.searchsorted(rows, minus))
+    if plus.size:
+        plus = np.sort(plus)
+        rows = np.insert(rows, np.searchsorted(rows, plus), plus)
+    return rows

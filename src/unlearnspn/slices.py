@@ -17,7 +17,7 @@ Counts = npt.NDArray[np.int64]
 __all__ = ["Counts", "Rows", "Scope", "Slice"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Slice:
     """The records, the encoding that holds for them, the variables of a node, and the key of its address.
 

@@ -33,9 +33,9 @@ class Space(NamedTuple):
     #: Where each variable's entries start in a line, and at the end the width of a line.
     offsets: Counts
     prints: Keys
-    #: One for each seed to be picked.
-    salts: Keys
-    lattice: np.uint64
+    #: The node's key: it shifts the lattice, and draws the seeds.
+    key: np.uint64
+    n_clusters: int
     spacing: int
 
 
@@ -98,7 +98,7 @@ def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
 @njit(cache=True)
 def _snap(space: Space, name: np.uint64, total: int, count: int) -> int:
     """Round total/count to the lattice {shift + spacing·z} of the coordinate with this name, in integers."""
-    shift = np.int64(mix64(name ^ space.lattice) % np.uint64(space.spacing))
+    shift = np.int64(mix64(name ^ space.key) % np.uint64(space.spacing))
     numerator = 2 * (total - count * shift) + count * space.spacing
     return shift + space.spacing * (numerator // (2 * count * space.spacing))
 
@@ -160,6 +160,11 @@ def _seed_score(space: Space, row: int, seeds: Rows, salt: np.uint64) -> tuple[f
 
 
 @njit(cache=True)
+def _salt(space: Space, seed: int) -> np.uint64:
+    return mix64(space.key + np.uint64(seed))
+
+
+@njit(cache=True)
 def _pick_seed(space: Space, rows: Rows, seeds: Rows, salt: np.uint64) -> int:
     """Return the best row as the next seed, or -1 if every row lies on a seed."""
     best, best_score, best_draw = -1, np.inf, np.uint64(0)
@@ -173,9 +178,9 @@ def _pick_seed(space: Space, rows: Rows, seeds: Rows, salt: np.uint64) -> int:
 @njit(cache=True)
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
-    seeds = np.empty(space.salts.size, np.int64)
-    for s in range(space.salts.size):
-        seed = _pick_seed(space, rows, seeds[:s], space.salts[s])
+    seeds = np.empty(space.n_clusters, np.int64)
+    for s in range(space.n_clusters):
+        seed = _pick_seed(space, rows, seeds[:s], _salt(space, s))
         if seed < 0:
             return seeds[:s].copy()
         seeds[s] = seed
@@ -183,18 +188,18 @@ def pick_seeds(space: Space, rows: Rows) -> Rows:
 
 
 @njit(cache=True)
-def seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
+def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     """Tell whether learning without `minus` and with `plus` picks the same seeds."""
     for row in minus:
         for seed in seeds:
             if row == seed:
                 return False
-    for s in range(space.salts.size):
+    for s in range(space.n_clusters):
         best_score, best_draw = np.inf, np.uint64(0)
         if s < seeds.size:
-            best_score, best_draw = _seed_score(space, seeds[s], seeds[:s], space.salts[s])
+            best_score, best_draw = _seed_score(space, seeds[s], seeds[:s], _salt(space, s))
         for row in plus:
-            score, draw = _seed_score(space, row, seeds[:s], space.salts[s])
+            score, draw = _seed_score(space, row, seeds[:s], _salt(space, s))
             if score < best_score or (s < seeds.size and score == best_score and draw < best_draw):
                 return False
         if s >= seeds.size:
@@ -227,16 +232,21 @@ def repeats(centroids: Lines, last: int) -> bool:
 
 
 @njit(cache=True)
+def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Counts, sign: int) -> None:
+    """Add rows to their clusters, or take them out."""
+    for row in rows:
+        c = nearest(space, row, costs)
+        counts[c] += sign
+        _add_row(space, row, sums[c], sign)
+
+
+@njit(cache=True)
 def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines) -> int:
     """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all."""
     for r in range(first, sums.shape[0]):
         sums[r] = 0
         counts[r] = 0
-        costs = _costs(space, centroids[r])
-        for row in rows:
-            c = nearest(space, row, costs)
-            counts[r, c] += 1
-            _add_row(space, row, sums[r, c], 1)
+        _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], 1)
         centroids[r + 1] = _quantise(space, sums[r], counts[r], centroids[r])
         if repeats(centroids, r + 1):
             return r + 1
@@ -244,23 +254,37 @@ def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines,
 
 
 @njit(cache=True)
-def revise_rounds(space: Space, minus: Rows, plus: Rows, sums: Lines, counts: Lines, centroids: Lines) -> int:
-    """Apply the change to every round in place; return the first whose centroids come out different, or -1."""
+def revise_rounds(
+    space: Space,
+    minus: Rows,
+    plus: Rows,
+    seeds: Rows,
+    sums: Lines,
+    counts: Lines,
+    centroids: Lines,
+    sizes: Counts,
+) -> int:
+    """Apply a change to every round and to the final sizes, in place.
+
+    Return how many rounds hold with the centroids they lead to: all of them, fewer if from there on the rounds must
+    be run on all rows, -1 if the seeds themselves are others.
+    """
+    if not _seeds_hold(space, minus, plus, seeds):
+        return -1
     for r in range(sums.shape[0]):
         costs = _costs(space, centroids[r])
-        for row in minus:
-            c = nearest(space, row, costs)
-            counts[r, c] -= 1
-            _add_row(space, row, sums[r, c], -1)
-        for row in plus:
-            c = nearest(space, row, costs)
-            counts[r, c] += 1
-            _add_row(space, row, sums[r, c], 1)
+        _shift_rows(space, minus, costs, sums[r], counts[r], -1)
+        _shift_rows(space, plus, costs, sums[r], counts[r], 1)
         changed = _quantise(space, sums[r], counts[r], centroids[r])
         if not np.array_equal(changed, centroids[r + 1]):
             centroids[r + 1] = changed
             return r
-    return -1
+    costs = _costs(space, centroids[-1])
+    for row in minus:
+        sizes[nearest(space, row, costs)] -= 1
+    for row in plus:
+        sizes[nearest(space, row, costs)] += 1
+    return sums.shape[0]
 
 
 @njit(cache=True)

@@ -25,10 +25,9 @@ from unlearnspn.clustering.lloyd import (
     revise_rounds,
     run_rounds,
     seed_centroids,
-    seeds_hold,
 )
 from unlearnspn.coding import FEATURE_STD
-from unlearnspn.hashing import derive_key, fingerprint
+from unlearnspn.hashing import fingerprint
 from unlearnspn.slices import Counts, Rows, Slice
 
 
@@ -68,17 +67,12 @@ class QKMeans:
     ) -> Rounds:
         """Repeat the rounds with the changed rows; run those on all rows that come out different."""
         space = self._space(data)
-        if not seeds_hold(space, minus, plus, statistics.seeds):
-            return self.learn(data, rows())
-        if statistics.seeds.size < 2:
-            return statistics._replace(sizes=statistics.sizes + (plus.size - minus.size))
         revised = Rounds(*(array.copy() for array in statistics))
-        changed = revise_rounds(space, minus, plus, revised.sums, revised.counts, revised.centroids)
-        if changed >= 0:
-            return self._run(space, revised, rows(), changed + 1)
-        final, width = revised.centroids[-1], revised.sizes.size
-        revised.sizes[:] -= np.bincount(label(space, minus, final), minlength=width)
-        revised.sizes[:] += np.bincount(label(space, plus, final), minlength=width)
+        holding = revise_rounds(space, minus, plus, *revised)
+        if holding < 0:
+            return self.learn(data, rows())
+        if holding < len(revised.sums):
+            return self._run(space, revised, rows(), holding + 1)
         return revised
 
     def assign(self, statistics: Rounds, data: Slice, rows: Rows) -> Labels:
@@ -125,7 +119,6 @@ class QKMeans:
 
     def _space(self, data: Slice) -> Space:
         records = data.records
-        salts = [derive_key(data.key, "seed", s.to_bytes(4, "little")) for s in range(self.n_clusters)]
         return Space(
             records.features,
             records.keys,
@@ -133,7 +126,7 @@ class QKMeans:
             records.is_numeric,
             line_offsets(data.scope, records.is_numeric, data.encoding.sizes),
             data.encoding.prints,
-            np.array(salts, np.uint64),
-            np.uint64(derive_key(data.key, "lattice")),
+            np.uint64(data.key),
+            self.n_clusters,
             max(1, round(self.epsilon * FEATURE_STD)),
         )

@@ -9,13 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from typing import NamedTuple
+
 import numpy as np
 
-from unlearnspn.hashing import fingerprint
+from unlearnspn.hashing import Keys
 from unlearnspn.independence.base import Groups
-from unlearnspn.independence.pair_tables import count_pairs, dependent_groups, hash_tables, pair_cells
+from unlearnspn.independence.pair_tables import (
+    count_pairs,
+    dependent_groups,
+    hash_tables,
+    pair_cells,
+    shift_pairs,
+)
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.slices import Counts, Rows, Slice
+
+
+class PairTables(NamedTuple):
+    """The tables of all pairs, one after another, and a hash of them that is kept up to date."""
+
+    cells: Counts
+    hashes: Keys
 
 
 @dataclass(frozen=True)
@@ -27,27 +42,29 @@ class GTest:
 
     threshold: float = 5.0
 
-    def learn(self, data: Slice, rows: Rows) -> Counts:
+    def learn(self, data: Slice, rows: Rows) -> PairTables:
         """Count the tables of all pairs."""
-        tables = np.zeros(pair_cells(data.scope, data.encoding.sizes), np.int64)
-        count_pairs(data.records.codes, rows, data.scope, data.encoding.sizes, tables, 1)
-        return tables
+        scope, sizes = data.scope, data.encoding.sizes
+        cells = np.zeros(pair_cells(scope, sizes), np.int64)
+        count_pairs(data.records.codes, rows, scope, sizes, cells)
+        return PairTables(cells, hash_tables(cells, scope, sizes, data.encoding.prints))
 
     def revise(
-        self, statistics: Counts, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
-    ) -> Counts:
+        self, statistics: PairTables, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
+    ) -> PairTables:
         """Change one cell of each pair for each row."""
-        tables = statistics.copy()
-        count_pairs(data.records.codes, minus, data.scope, data.encoding.sizes, tables, -1)
-        count_pairs(data.records.codes, plus, data.scope, data.encoding.sizes, tables, 1)
-        return tables
+        revised = PairTables(statistics.cells.copy(), statistics.hashes.copy())
+        codes, encoding = data.records.codes, data.encoding
+        for changed, sign in ((minus, -1), (plus, 1)):
+            if changed.size:
+                shift_pairs(codes, changed, data.scope, encoding.sizes, encoding.prints, *revised, sign)
+        return revised
 
-    def groups(self, statistics: Counts, data: Slice) -> Groups:
+    def groups(self, statistics: PairTables, data: Slice) -> Groups:
         """Join dependent variables."""
-        sizes = data.encoding.sizes
-        return dependent_groups(statistics, data.scope, sizes, float(self.threshold), x_log_x_table())  # type: ignore[no-any-return]
+        sizes, cut = data.encoding.sizes, float(self.threshold)
+        return dependent_groups(statistics.cells, data.scope, sizes, cut, x_log_x_table())  # type: ignore[no-any-return]
 
-    def fingerprint(self, statistics: Counts, data: Slice) -> bytes:
-        """Hash all cells."""
-        low, high = hash_tables(statistics, data.scope, data.encoding.sizes, data.encoding.prints)
-        return fingerprint([b"gtest", int(low).to_bytes(8, "little"), int(high).to_bytes(8, "little")])
+    def fingerprint(self, statistics: PairTables, data: Slice) -> bytes:
+        """Return the hash of all cells."""
+        return statistics.hashes.tobytes()

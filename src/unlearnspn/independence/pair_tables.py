@@ -15,8 +15,13 @@ from unlearnspn.slices import Counts, Rows, Scope
 
 
 @njit(cache=True)
-def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
-    """Add `sign` to the cell of every row in the table of every pair; the tables lie one after another."""
+def _cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
+    return mix64(first ^ mix64(second))
+
+
+@njit(cache=True)
+def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts) -> None:
+    """Count every row in the table of every pair."""
     width = scope.size
     for row in rows:
         start = 0
@@ -25,7 +30,28 @@ def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: C
             code = np.int64(codes[row, u])
             for j in range(i + 1, width):
                 v = scope[j]
-                tables[start + code * sizes[v] + np.int64(codes[row, v])] += sign
+                tables[start + code * sizes[v] + np.int64(codes[row, v])] += 1
+                start += sizes[u] * sizes[v]
+
+
+@njit(cache=True)
+def shift_pairs(
+    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, tables: Counts, hashes: Keys, sign: int
+) -> None:
+    """Count every row in, or out, and keep the tables' hash up to date."""
+    width = scope.size
+    for row in rows:
+        start = 0
+        for i in range(width - 1):
+            u = scope[i]
+            code = np.int64(codes[row, u])
+            for j in range(i + 1, width):
+                v = scope[j]
+                other = np.int64(codes[row, v])
+                tables[start + code * sizes[v] + other] += sign
+                cell = _cell_hash(prints[u, code], prints[v, other])
+                hashes[0] += np.uint64(sign) * cell
+                hashes[1] += np.uint64(sign) * mix64(cell)
                 start += sizes[u] * sizes[v]
 
 
@@ -104,24 +130,21 @@ def dependent_groups(
 
 
 @njit(cache=True)
-def hash_tables(
-    tables: Counts, scope: Scope, sizes: Counts, prints: Keys
-) -> tuple[np.uint64, np.uint64]:
+def hash_tables(tables: Counts, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
     """Sum count·hash over all cells: independent of the codes' order and of codes that nobody has."""
     width = scope.size
-    low, high = np.uint64(0), np.uint64(0)
+    hashes = np.zeros(2, np.uint64)
     start = 0
     for i in range(width - 1):
         u = scope[i]
         for j in range(i + 1, width):
             v = scope[j]
-            for b in range(sizes[v]):
-                inner = mix64(prints[v, b])
-                for a in range(sizes[u]):
-                    count = tables[start + a * sizes[v] + b]
+            for a in range(sizes[u]):
+                for b in range(sizes[v]):
+                    count = np.uint64(tables[start + a * sizes[v] + b])
                     if count:
-                        cell = mix64(prints[u, a] ^ inner)
-                        low += np.uint64(count) * cell
-                        high += np.uint64(count) * mix64(cell)
+                        cell = _cell_hash(prints[u, a], prints[v, b])
+                        hashes[0] += count * cell
+                        hashes[1] += count * mix64(cell)
             start += sizes[u] * sizes[v]
-    return low, high
+    return hashes

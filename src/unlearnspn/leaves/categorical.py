@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.hashing import fingerprint
 from unlearnspn.slices import Rows, Slice
-from unlearnspn.tables import token
 
 #: The share of one category's smoothing that all categories never seen get together.
 UNSEEN = 0.01
@@ -44,19 +43,22 @@ class Categorical:
 
     def revise(self, statistics: dict[int, int], data: Slice, minus: Rows, plus: Rows) -> dict[int, int]:
         """Take rows out and put others in."""
-        counts = dict(statistics)
+        counts = statistics.copy()
+        place = int(data.records.place[data.variable])
         for rows, sign in ((minus, -1), (plus, 1)):
-            if rows.size:
-                for level, number in self.learn(data, rows).items():
-                    counts[level] = counts.get(level, 0) + sign * number
-        return {level: number for level, number in counts.items() if number}
+            for row in rows.tolist():
+                level = data.records.levels.item(row, place)
+                if level >= 0:
+                    counts[level] = counts.get(level, 0) + sign
+                    if counts[level] == 0:
+                        del counts[level]
+        return counts
 
     def fingerprint(self, statistics: dict[int, int], data: Slice) -> bytes:
-        """Hash the categories that occur, in canonical order, with their counts."""
-        categories = data.encoding.categorical(data.variable).categories
-        named = sorted((token(categories[level]), number) for level, number in statistics.items())  # type: ignore[arg-type]
-        counts = np.array([number for _, number in named], np.int64)
-        return fingerprint([b"categorical", *(name for name, _ in named), counts.tobytes()])
+        """Hash the categories that occur, by their own fingerprints, with their counts."""
+        prints = data.encoding.categorical(data.variable).category_prints
+        named = sorted([(prints.item(level), number) for level, number in statistics.items()])
+        return b"".join([b"categorical", *[struct.pack("<QQ", *pair) for pair in named]])
 
     def parameters(self, statistics: dict[int, int], data: Slice) -> Mapping[str, Any]:
         """Return the probability of each category of the column, and that of all others together."""
