@@ -120,7 +120,9 @@ class Records:
             encoding = self._revise_encoding(minus, plus, table)
             if table is not None:
                 self._write_codes(plus, encoding.coders)
-            multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
+            multiset = (
+                self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
+            )
         except BaseException:
             self._release(plus)
             raise
@@ -234,7 +236,9 @@ class Records:
         categorical = np.flatnonzero(~self.is_numeric)
         return self.encoding.revised(coders, self.levels[minus], self.levels[plus], categorical)
 
-    def _write_levels(self, coder: CategoricalCoder, place: int, rows: Rows, column: Column) -> CategoricalCoder:
+    def _write_levels(
+        self, coder: CategoricalCoder, place: int, rows: Rows, column: Column
+    ) -> CategoricalCoder:
         """Write a column's categories, extending the coder by those it does not know."""
         factor = column.factor()
         coder = coder.extend(factor.categories)
@@ -265,4 +269,3 @@ class Records:
         digests = b"".join(hashlib.blake2b(line).digest() for line in table)
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return lanes.sum(axis=0, dtype=np.uint64)
-

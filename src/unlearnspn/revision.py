@@ -61,9 +61,7 @@ class Revision:
             return self._revise_leaf(node, change)
         decision = self.revise_operation(node, place, change)
         if decision.operation is not node.operation:
-            self.changed_operations.append(
-                ChangedOperation(str(address), node.operation, decision.operation)
-            )
+            self.changed_operations.append(ChangedOperation(str(address), node.operation, decision.operation))
             self.subnetworks_learned += 1
             return self.learner.make(decision, place, change.rows())
         if decision.operation is Operation.SPLIT_DATA:

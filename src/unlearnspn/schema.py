@@ -43,6 +43,11 @@ class Schema:
         chosen = _categorical_mask(table, categorical_features)
         variables = []
         for column, categorical in zip(table.columns, chosen, strict=True):
+            if column.family is Family.MIXED and categorical_features == "from_dtype":
+                raise InvalidTableError(
+                    f"column {column.name!r} mixes kinds of values ({column.odd_value()}): correct them, convert the "
+                    "column to strings, or list it in categorical_features"
+                )
             if not categorical and column.family not in (Family.NUMBER, Family.EMPTY):
                 raise InvalidTableError(
                     f"column {column.name!r} holds {column.family} values but is not among the categorical "
@@ -75,7 +80,7 @@ class Schema:
             if not variable.family.accepts(column.family):
                 raise InvalidTableError(
                     f"column {variable.name!r} held {variable.family} values at fit and now holds "
-                    f"{column.family} values: convert it to the kind it had"
+                    f"{column.family} values ({column.odd_value(variable.family)}): convert it to the kind it had"
                 )
 
 
@@ -111,7 +116,9 @@ def _categorical_mask(table: Table, categorical_features: Any) -> list[bool]:
 def _listed_mask(names: Sequence[str], listed: Any) -> list[bool]:
     if listed.dtype.kind == "b":
         if listed.shape != (len(names),):
-            raise ValueError(f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)")
+            raise ValueError(
+                f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)"
+            )
         return [bool(flag) for flag in listed]
     if listed.dtype.kind in "iu":
         outside = [int(i) for i in listed if not 0 <= i < len(names)]

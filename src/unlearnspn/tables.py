@@ -52,9 +52,16 @@ class Column:
     family: Family
     values: npt.NDArray[Any]
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Column:
-        """Return some of the rows."""
-        return Column(self.name, self.family, self.values[rows])
+    def odd_value(self, expected: Family | None = None) -> str:
+        """Name the first value that is not of the expected family, or not of the first value's."""
+        for row, value in enumerate(self.values.tolist()):
+            if is_missing(value):
+                continue
+            family = _family(self.name, value)
+            expected = expected or family
+            if family is not expected:
+                return f"row {row} holds {value!r}"
+        return "no value"
 
     def numbers(self) -> npt.NDArray[np.float64]:
         """Return the values as numbers, equal ones in equal bits; infinities are refused."""
@@ -136,13 +143,18 @@ def read_table(X: Any) -> Table:
         return X
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
-        columns = [_read_series(series, name) for series, name in zip(native.iter_columns(), native.columns, strict=True)]
+        columns = [
+            _read_series(series, name)
+            for series, name in zip(native.iter_columns(), native.columns, strict=True)
+        ]
         named = all(isinstance(name, str) for name in native.columns)
         table = Table(columns, len(native), named)
     else:
         table = _read_array(X)
     if not table.columns:
-        raise InvalidTableError(f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few")
+        raise InvalidTableError(
+            f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few"
+        )
     if len(set(table.names)) < len(table.names):
         twice = sorted({name for name in table.names if table.names.count(name) > 1})
         raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
@@ -153,9 +165,13 @@ def read_column(X: Any, name: str) -> list[Any]:
     """Return one column of a table as Python objects, unconverted."""
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(native, nw.DataFrame):
-        raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
+        raise InvalidTableError(
+            f"X has no column names, so ids={name!r} names no column: pass the ids themselves"
+        )
     if name not in native.columns:
-        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(native.columns)}")
+        raise InvalidTableError(
+            f"there is no column {name!r} for the ids; the table has {listing(native.columns)}"
+        )
     return native[name].to_list()
 
 

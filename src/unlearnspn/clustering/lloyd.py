@@ -308,7 +308,11 @@ def hash_lines(space: Space, lines: Lines) -> Keys:
                 value = np.uint64(lines[line, entry])
                 if value:
                     place = entry - space.offsets[i]
-                    name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
+                    name = (
+                        space.prints[v, 0] + np.uint64(place)
+                        if space.is_numeric[v]
+                        else space.prints[v, place]
+                    )
                     name = mix64(name)
                     hashes[line, 0] += value * name
                     hashes[line, 1] += value * mix64(name)

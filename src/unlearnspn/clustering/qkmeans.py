@@ -50,8 +50,8 @@ class QKMeans:
     """
 
     n_clusters: int = 2
-    epsilon: float = 0.5
-    max_rounds: int = 10
+    epsilon: float = 1.0
+    max_rounds: int = 1
 
     def learn(self, data: Slice, rows: Rows) -> Rounds:
         """Pick seeds and run the rounds."""
@@ -111,7 +111,11 @@ class QKMeans:
             sums = np.zeros((self.max_rounds, *shape), np.int64)
             counts = np.zeros((self.max_rounds, shape[0]), np.int64)
             centroids = np.zeros((self.max_rounds + 1, *shape), np.int64)
-            sums[:first], counts[:first], centroids[: first + 1] = start.sums[:first], start.counts[:first], known
+            sums[:first], counts[:first], centroids[: first + 1] = (
+                start.sums[:first],
+                start.counts[:first],
+                known,
+            )
             done = run_rounds(space, rows, first, sums, counts, centroids)
         centroids = centroids[: done + 1].copy()
         sizes = np.bincount(label(space, rows, centroids[-1]), minlength=centroids.shape[1])

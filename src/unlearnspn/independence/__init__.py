@@ -2,5 +2,6 @@
 
 from unlearnspn.independence.base import IndependenceTest
 from unlearnspn.independence.gtest import GTest
+from unlearnspn.independence.rdc import RDC
 
-__all__ = ["GTest", "IndependenceTest"]
+__all__ = ["RDC", "GTest", "IndependenceTest"]

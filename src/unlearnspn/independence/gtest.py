@@ -40,7 +40,7 @@ class GTest:
     Missing values are left out pair by pair. Numeric variables enter by their bins.
     """
 
-    threshold: float = 5.0
+    threshold: float = 3.0
 
     def learn(self, data: Slice, rows: Rows) -> PairTables:
         """Count the tables of all pairs."""

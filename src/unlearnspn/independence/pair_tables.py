@@ -10,6 +10,7 @@ from numba import njit
 
 from unlearnspn.coding import Codes
 from unlearnspn.hashing import Keys, mix64
+from unlearnspn.independence.components import find, join
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x
 from unlearnspn.slices import Counts, Rows, Scope
 
@@ -36,7 +37,14 @@ def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: C
 
 @njit(cache=True)
 def shift_pairs(
-    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, tables: Counts, hashes: Keys, sign: int
+    codes: Codes,
+    rows: Rows,
+    scope: Scope,
+    sizes: Counts,
+    prints: Keys,
+    tables: Counts,
+    hashes: Keys,
+    sign: int,
 ) -> None:
     """Count every row in, or out, and keep the tables' hash up to date."""
     width = scope.size
@@ -96,17 +104,7 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
 
 
 @njit(cache=True)
-def _find(parents: Counts, i: int) -> int:
-    while parents[i] != i:
-        parents[i] = parents[parents[i]]
-        i = parents[i]
-    return i
-
-
-@njit(cache=True)
-def dependent_groups(
-    tables: Counts, scope: Scope, sizes: Counts, cut: float, logs: Counts
-) -> Counts:
+def dependent_groups(tables: Counts, scope: Scope, sizes: Counts, cut: float, logs: Counts) -> Counts:
     """Join the variables of every pair with G > 2·cut·degrees of freedom; pairs joined already are skipped."""
     width = scope.size
     parents = np.arange(width)
@@ -119,14 +117,13 @@ def dependent_groups(
         for j in range(i + 1, width):
             v = scope[j]
             cells = sizes[u] * sizes[v]
-            a, b = _find(parents, i), _find(parents, j)
-            if a != b:
+            if find(parents, i) != find(parents, j):
                 half_g, freedom = g_statistic(tables[start : start + cells], sizes[u], sizes[v], logs)
                 if freedom > 0 and half_g > cut * freedom * (1 << X_LOG_X_BITS):
-                    parents[max(a, b)] = min(a, b)
+                    join(parents, i, j)
                     separate -= 1
             start += cells
-    return np.array([_find(parents, i) for i in range(width)])
+    return np.array([find(parents, i) for i in range(width)])
 
 
 @njit(cache=True)
