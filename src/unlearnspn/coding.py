@@ -34,7 +34,6 @@ MAX_GROUPS = 32
 
 _CENTRE_SPACING = 4.0
 _SMALLEST_SCALE = 2.0**-1022
-_SQRT_TWO = math.sqrt(2.0)
 
 Codes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.int16]
@@ -88,17 +87,16 @@ class NumericCoder:
 
     @cached_property
     def scale(self) -> float:
-        """The standard deviation, rounded down to a power of √2; 1 if all values are equal."""
-        if self.moments.count == 0 or self.moments.spread() == 0:
+        """The standard deviation, rounded down to a power of two; 1 if all values are equal."""
+        if self.moments.n == 0 or self.moments.spread() == 0:
             return 1.0
-        half, odd = divmod(self.moments.log2_variance(), 2)
-        return max(math.ldexp(_SQRT_TWO if odd else 1.0, half), _SMALLEST_SCALE)
+        return max(math.ldexp(1.0, self.moments.log2_variance() // 2), _SMALLEST_SCALE)
 
     @cached_property
     def centre(self) -> float:
         """The mean, rounded to a multiple of four scales."""
         spacing = _CENTRE_SPACING * self.scale
-        if self.moments.count == 0 or not math.isfinite(spacing):
+        if self.moments.n == 0 or not math.isfinite(spacing):
             return 0.0
         mean = self.moments.mean()
         ratio = mean / spacing + 0.5
@@ -119,11 +117,7 @@ class NumericCoder:
 
     def codes_like(self, other: NumericCoder) -> bool:
         """Tell whether both coders give every value the same code and feature."""
-        return (
-            np.array_equal(self.edges, other.edges)
-            and self.scale == other.scale
-            and self.centre == other.centre
-        )
+        return np.array_equal(self.edges, other.edges) and self.scale == other.scale and self.centre == other.centre
 
     @property
     def released(self) -> bytes:
@@ -293,9 +287,7 @@ class Encoding:
 
     def _with_coders(self, coders: Sequence[Coder]) -> Encoding:
         """Exchange the coders, at little cost if no category came or went; counts are kept."""
-        same = all(
-            new is old or isinstance(new, NumericCoder) for old, new in zip(self.coders, coders, strict=True)
-        )
+        same = all(new is old or isinstance(new, NumericCoder) for old, new in zip(self.coders, coders, strict=True))
         if same:
             return replace(self, coders=tuple(coders))
         encoding = Encoding.of(coders)

@@ -42,9 +42,7 @@ def _leaf(learner: Learner, node: Node) -> bytes:
     """Return what a leaf contributes to its parent's digests: it keeps nothing that is not released."""
     data = Slice(learner.records, learner.encoding, node.scope, node.key)
     variable = data.variable
-    return struct.pack("<qq", variable, node.n_records) + learner.leaves[variable].fingerprint(
-        node.statistics, data
-    )
+    return struct.pack("<qq", variable, node.n_records) + learner.leaves[variable].fingerprint(node.statistics, data)
 
 
 def _kept(learner: Learner, node: Node, data: Slice) -> list[bytes]:

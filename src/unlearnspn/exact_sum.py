@@ -49,9 +49,7 @@ def _shift_range(bits: Bits, rows: Rows, column: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def _limb_sums(
-    bits: Bits, rows: Rows, column: int
-) -> tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _limb_sums(bits: Bits, rows: Rows, column: int) -> tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     smallest, largest = _shift_range(bits, rows, column)
     span = max(largest - smallest, 0)
     first = np.zeros((span >> 5) + 5, np.int64)
@@ -90,7 +88,7 @@ class Moments(NamedTuple):
     `first` counts units of 2**-1074, `second` units of 2**-2148.
     """
 
-    count: int
+    n: int
     first: int
     second: int
 
@@ -107,19 +105,19 @@ class Moments(NamedTuple):
 
     def plus(self, other: Moments) -> Moments:
         """Merge two disjoint sets of values."""
-        return Moments(self.count + other.count, self.first + other.first, self.second + other.second)
+        return Moments(self.n + other.n, self.first + other.first, self.second + other.second)
 
     def minus(self, other: Moments) -> Moments:
         """Take values out again."""
-        return Moments(self.count - other.count, self.first - other.first, self.second - other.second)
+        return Moments(self.n - other.n, self.first - other.first, self.second - other.second)
 
     def mean(self) -> float:
         """Return the mean, correctly rounded."""
-        return self.first / (self.count << _UNIT_EXPONENT)
+        return self.first / (self.n << _UNIT_EXPONENT)
 
     def spread(self) -> int:
         """Return n²·variance in units of 2**-2148; zero if and only if all values are equal."""
-        return self.count * self.second - self.first * self.first
+        return self.n * self.second - self.first * self.first
 
     def std(self) -> float:
         """Return the standard deviation (of the values themselves, with divisor n).
@@ -132,11 +130,11 @@ class Moments(NamedTuple):
         shift = max(0, 128 - spread.bit_length())
         shift += shift & 1
         root = math.isqrt(spread << shift)
-        return root / (self.count << (_UNIT_EXPONENT + shift // 2))
+        return root / (self.n << (_UNIT_EXPONENT + shift // 2))
 
     def log2_variance(self) -> int:
         """Return floor(log2(variance)), exactly; the variance must not be zero."""
-        spread, squared = self.spread(), self.count * self.count
+        spread, squared = self.spread(), self.n * self.n
         exponent = spread.bit_length() - squared.bit_length()
         larger = spread >= squared << exponent if exponent >= 0 else spread << -exponent >= squared
         return exponent - (not larger) - 2 * _UNIT_EXPONENT

@@ -50,8 +50,7 @@ def record_keys(ids: Sequence[RecordId]) -> Keys:
     """Return a 64-bit key for each id: what the record is, to everything that is random."""
     if ids and isinstance(ids[0], str):
         digests = b"".join(
-            hashlib.blake2b(str(item).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            for item in ids
+            hashlib.blake2b(str(item).encode("utf-8", "surrogatepass"), digest_size=8).digest() for item in ids
         )
         return np.frombuffer(digests, "<u8").astype(np.uint64)
     return mix_keys(np.asarray(ids, np.int64).view(np.uint64), np.uint64(0))

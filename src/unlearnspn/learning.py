@@ -179,9 +179,7 @@ class Learner:
         add_codes(self.records.codes, rows, scope, self.encoding.sizes, counts, 1)
         return counts
 
-    def _informative(
-        self, scope: Scope, marginals: Counts, rows: Callable[[], Rows]
-    ) -> npt.NDArray[np.bool_]:
+    def _informative(self, scope: Scope, marginals: Counts, rows: Callable[[], Rows]) -> npt.NDArray[np.bool_]:
         """Tell which variables have two different values, from the codes if they suffice, else from the values."""
         verdicts = informativeness(marginals, scope, self.encoding.sizes)
         for i in np.flatnonzero(verdicts == UNDECIDED):

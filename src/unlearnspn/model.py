@@ -18,8 +18,8 @@ from unlearnspn.errors import LastRecordError
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
-from unlearnspn.leaves import Leaf
 from unlearnspn.learning import Learner, Place
+from unlearnspn.leaves import Leaf
 from unlearnspn.network import Address, Node
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report

@@ -55,7 +55,7 @@ def x_log_x(count: int) -> int:
     """Return count·ln(count) as an integer with `X_LOG_X_BITS` fractional bits, so that sums of it are exact."""
     if count < 2:
         return 0
-    return int(math.floor(count * log(float(count)) * (1 << X_LOG_X_BITS) + 0.5))
+    return math.floor(count * log(float(count)) * (1 << X_LOG_X_BITS) + 0.5)
 
 
 @cache

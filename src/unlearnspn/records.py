@@ -1,8 +1,8 @@
 """The records: raw values, their codes, and who they belong to.
 
 Each record occupies a slot, a row of a few arrays. A request stages its new records in free slots, which no node
-refers to yet, and then either commits (the old slots are wiped) or discards (the new ones are): until the commit nothing
-that exists has changed.
+refers to yet, and then either commits (the old slots are wiped) or discards (the new ones are): until the commit
+nothing that exists has changed.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Records:
         self.n_bins = n_bins
         self.is_numeric = np.array([v.kind is Kind.NUMERIC for v in schema.variables], np.bool_)
         #: Each variable's column in `values` or in `levels`.
-        self.place = np.where(
-            self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1
-        ).astype(np.int64)
+        self.place = np.where(self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1).astype(
+            np.int64
+        )
         self.index: dict[RecordId, int] = {}
         self.ids: list[RecordId | None] = []
         self.free: list[int] = []
@@ -120,9 +120,7 @@ class Records:
             encoding = self._revise_encoding(minus, plus, table)
             if table is not None:
                 self._write_codes(plus, encoding.coders)
-            multiset = (
-                self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
-            )
+            multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
         except BaseException:
             self._release(plus)
             raise
@@ -132,7 +130,7 @@ class Records:
         """Make a staged change real and wipe what it removes."""
         self.multiset = staged.multiset
         for row in staged.minus.tolist():
-            del self.index[self.ids[row]]  # type: ignore[arg-type]
+            del self.index[self.ids[row]]
         self._occupy(staged.plus, staged.ids)
         self._release(staged.minus)
         self.encoding = staged.encoding
@@ -236,9 +234,7 @@ class Records:
         categorical = np.flatnonzero(~self.is_numeric)
         return self.encoding.revised(coders, self.levels[minus], self.levels[plus], categorical)
 
-    def _write_levels(
-        self, coder: CategoricalCoder, place: int, rows: Rows, column: Column
-    ) -> CategoricalCoder:
+    def _write_levels(self, coder: CategoricalCoder, place: int, rows: Rows, column: Column) -> CategoricalCoder:
         """Write a column's categories, extending the coder by those it does not know."""
         factor = column.factor()
         coder = coder.extend(factor.categories)
@@ -268,4 +264,4 @@ class Records:
         table = np.concatenate(parts, axis=1)
         digests = b"".join(hashlib.blake2b(line).digest() for line in table)
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
-        return lanes.sum(axis=0, dtype=np.uint64)
+        return np.asarray(lanes.sum(axis=0, dtype=np.uint64))

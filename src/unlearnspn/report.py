@@ -42,11 +42,13 @@ class Report:
     dry_run: bool = False
 
     def __str__(self) -> str:
-        done = "would be " if self.dry_run else ""
+        verb = "would be" if self.dry_run else "were"
         lines = [
-            f"{self.records_removed} records {done}removed, {self.records_added} {done}added "
-            f"in {self.seconds * 1e3:.2f} ms",
-            f"nodes visited: {self.nodes_visited}, sub-networks learned anew: {self.subnetworks_learned}, "
+            f"records that {verb} removed: {self.records_removed}, added: {self.records_added} "
+            f"({self.seconds * 1e3:.2f} ms)",
+            "the coding of the values changed, so everything was learned anew"
+            if self.recoded
+            else f"nodes visited: {self.nodes_visited}, sub-networks learned anew: {self.subnetworks_learned}, "
             f"rows moved between clusters: {self.rows_moved}",
             *(f"changed {change}" for change in self.changed_operations),
             f"model digest {self.digest_before[:16]}… → {self.digest_after[:16]}…",

@@ -107,9 +107,7 @@ class Revision:
             members=members,
         )
 
-    def _revise_product(
-        self, node: Node, place: Place, address: Address, change: Change, decision: Decision
-    ) -> Node:
+    def _revise_product(self, node: Node, place: Place, address: Address, change: Change, decision: Decision) -> Node:
         """Match the children by scope: those still there are revised, only new scopes are learned."""
         known = {child.scope.tobytes(): child for child in node.children}
         connected = decision.operation is Operation.SPLIT_VARIABLES

@@ -53,8 +53,12 @@ class Schema:
                     f"column {column.name!r} holds {column.family} values but is not among the categorical "
                     "features: list it in categorical_features, or use categorical_features='from_dtype'"
                 )
-            kind = Kind.CATEGORICAL if categorical else Kind.NUMERIC
-            variables.append(Variable(column.name, kind, column.family))
+            if categorical:
+                # Nothing is known of a column without values, so it must take whatever comes.
+                family = Family.MIXED if column.family is Family.EMPTY else column.family
+                variables.append(Variable(column.name, Kind.CATEGORICAL, family))
+            else:
+                variables.append(Variable(column.name, Kind.NUMERIC, Family.NUMBER))
         return cls(tuple(variables), id_column)
 
     @property
@@ -64,9 +68,7 @@ class Schema:
 
     def digest(self) -> bytes:
         """Fingerprint names and kinds."""
-        return fingerprint(
-            part.encode("utf-8", "surrogatepass") for v in self.variables for part in (v.name, v.kind)
-        )
+        return fingerprint(part.encode("utf-8", "surrogatepass") for v in self.variables for part in (v.name, v.kind))
 
     def check(self, table: Table) -> None:
         """Raise unless the table has the columns and kinds of the schema."""
@@ -116,9 +118,7 @@ def _categorical_mask(table: Table, categorical_features: Any) -> list[bool]:
 def _listed_mask(names: Sequence[str], listed: Any) -> list[bool]:
     if listed.dtype.kind == "b":
         if listed.shape != (len(names),):
-            raise ValueError(
-                f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)"
-            )
+            raise ValueError(f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)")
         return [bool(flag) for flag in listed]
     if listed.dtype.kind in "iu":
         outside = [int(i) for i in listed if not 0 <= i < len(names)]

@@ -38,7 +38,7 @@ class Verification:
         return self.digest == self.fresh_digest and self.state_digest == self.fresh_state_digest
 
 
-class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
+class SPN(DensityMixin, BaseEstimator):
     """A sum-product network that can forget: removing a record equals training without it, bit for bit.
 
     Parameters
@@ -67,7 +67,7 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
         The smoothing of categorical leaves.
     min_std : float, default=0.05
         The least standard deviation of Gaussian leaves, as a share of their column's.
-    n_bins : int, default=8
+    n_bins : int, default=6
         Into how many bins numeric columns are coded for the G-test, at most.
     random_state : int, default=0
         The seed. It is part of the model: the same seed and records always give the same network.
@@ -99,7 +99,7 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
         leaves: Mapping[str, Leaf[Any]] | None = None,
         alpha: float = 0.1,
         min_std: float = 0.05,
-        n_bins: int = 8,
+        n_bins: int = 6,
         random_state: int = 0,
     ) -> None:
         self.min_rows = min_rows
@@ -149,9 +149,7 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         return self
 
-    def unlearn(
-        self, ids: Any, *, missing: Literal["error", "ignore"] = "error", dry_run: bool = False
-    ) -> Report:
+    def unlearn(self, ids: Any, *, missing: Literal["error", "ignore"] = "error", dry_run: bool = False) -> Report:
         """Remove records; the model is then the one that training without them gives."""
         model = self._fitted()
         names = read_ids(ids)
@@ -171,9 +169,7 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
         require_unique(names)
         existing = [name for name in names if name in model.records.index]
         if existing:
-            raise RecordIdError(
-                f"these ids exist already: {listing(existing)}; use rectify to replace their values"
-            )
+            raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
         return model.revise([], names, table, dry_run)
 
     def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
@@ -242,7 +238,7 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def ids_(self) -> list[RecordId]:
         """The ids of the records held, in order."""
-        return sorted(self._fitted().records.index)  # type: ignore[type-var]
+        return sorted(self._fitted().records.index)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -276,7 +272,7 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
         if ids is None:
             if strings:
                 raise RecordIdError("the records have strings as ids: pass the ids of the new ones")
-            first = max(index) + 1  # type: ignore[type-var, operator]
+            first = 1 + max(item for item in index if isinstance(item, int))
             ids = range(first, first + read_table(X).n_rows)
         table, names, id_column = self._read_records(X, ids)
         if id_column is None and table.named:
@@ -309,11 +305,12 @@ class SPN(DensityMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.independence, str):
             if self.threshold is not None:
                 raise ValueError("threshold goes with a test given by name: set it in your own test instead")
-            return _component("independence", self.independence, IndependenceTest)  # type: ignore[no-any-return]
+            test: IndependenceTest[Any] = _component("independence", self.independence, IndependenceTest)
+            return test  # type: ignore[no-any-return]
         if self.independence not in tests:
             raise ValueError(f"independence={self.independence!r} is none of {listing(tests)}, nor a test")
-        test = tests[self.independence]
-        return test() if self.threshold is None else test(float(self.threshold))
+        named = tests[self.independence]
+        return named() if self.threshold is None else named(float(self.threshold))
 
     def _clustering(self) -> Clustering[Any]:
         if not isinstance(self.clustering, str):

@@ -33,7 +33,7 @@ class Family(StrEnum):
 
     def accepts(self, other: Family) -> bool:
         """Tell whether values of the other family can be read by a column of this one."""
-        return self is other or Family.EMPTY in (self, other) or self is Family.MIXED
+        return self is other or self is Family.MIXED or other is Family.EMPTY
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def is_missing(value: Any) -> bool:
         return True
     if isinstance(value, float):
         return value != value
-    return type(value).__name__ in ("NAType", "NaTType")
+    return not isinstance(value, str) and type(value).__name__ in ("NAType", "NaTType")
 
 
 def token(category: Category) -> bytes:
@@ -144,17 +144,14 @@ def read_table(X: Any) -> Table:
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         columns = [
-            _read_series(series, name)
-            for series, name in zip(native.iter_columns(), native.columns, strict=True)
+            _read_series(series, name) for series, name in zip(native.iter_columns(), native.columns, strict=True)
         ]
         named = all(isinstance(name, str) for name in native.columns)
         table = Table(columns, len(native), named)
     else:
         table = _read_array(X)
     if not table.columns:
-        raise InvalidTableError(
-            f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few"
-        )
+        raise InvalidTableError(f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few")
     if len(set(table.names)) < len(table.names):
         twice = sorted({name for name in table.names if table.names.count(name) > 1})
         raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
@@ -165,13 +162,9 @@ def read_column(X: Any, name: str) -> list[Any]:
     """Return one column of a table as Python objects, unconverted."""
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(native, nw.DataFrame):
-        raise InvalidTableError(
-            f"X has no column names, so ids={name!r} names no column: pass the ids themselves"
-        )
+        raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
     if name not in native.columns:
-        raise InvalidTableError(
-            f"there is no column {name!r} for the ids; the table has {listing(native.columns)}"
-        )
+        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(native.columns)}")
     return native[name].to_list()
 
 
@@ -235,11 +228,14 @@ def _read_vector(name: str, vector: npt.NDArray[Any]) -> Column:
 
 
 def _read_objects(name: str, values: npt.NDArray[np.object_]) -> Column:
-    families = {_family(name, value) for value in values.tolist() if not is_missing(value)}
+    items = values.tolist()
+    # One look at each type that occurs is enough, and far cheaper than one at each value.
+    examples = {type(value): value for value in items if not is_missing(value)}
+    families = {_family(name, value) for value in examples.values()}
     if not families:
         return Column(name, Family.EMPTY, values)
     if families == {Family.NUMBER}:
-        numbers = [np.nan if is_missing(value) else float(value) for value in values.tolist()]
+        numbers = [np.nan if is_missing(value) else float(value) for value in items]
         return Column(name, Family.NUMBER, np.asarray(numbers, np.float64))
     return Column(name, families.pop() if len(families) == 1 else Family.MIXED, values)
 

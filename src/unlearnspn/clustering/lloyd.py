@@ -96,7 +96,7 @@ def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
 
 
 @njit(cache=True)
-def _snap(space: Space, name: np.uint64, total: int, count: int) -> int:
+def _snap(space: Space, name: np.uint64, total: int, count: int) -> np.int64:
     """Round total/count to the lattice {shift + spacing·z} of the coordinate with this name, in integers."""
     shift = np.int64(mix64(name ^ space.key) % np.uint64(space.spacing))
     numerator = 2 * (total - count * shift) + count * space.spacing
@@ -130,7 +130,7 @@ def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines) -> Lin
 
 
 @njit(cache=True)
-def _distance(space: Space, a: int, b: int) -> int:
+def _distance(space: Space, a: int, b: int) -> np.int64:
     distance = np.int64(0)
     for v in space.scope:
         first, second = np.int64(space.features[a, v]), np.int64(space.features[b, v])
@@ -250,7 +250,7 @@ def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines,
         centroids[r + 1] = _quantise(space, sums[r], counts[r], centroids[r])
         if repeats(centroids, r + 1):
             return r + 1
-    return sums.shape[0]
+    return len(sums)
 
 
 @njit(cache=True)
@@ -284,7 +284,7 @@ def revise_rounds(
         sizes[nearest(space, row, costs)] -= 1
     for row in plus:
         sizes[nearest(space, row, costs)] += 1
-    return sums.shape[0]
+    return len(sums)
 
 
 @njit(cache=True)
@@ -308,11 +308,7 @@ def hash_lines(space: Space, lines: Lines) -> Keys:
                 value = np.uint64(lines[line, entry])
                 if value:
                     place = entry - space.offsets[i]
-                    name = (
-                        space.prints[v, 0] + np.uint64(place)
-                        if space.is_numeric[v]
-                        else space.prints[v, place]
-                    )
+                    name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
                     name = mix64(name)
                     hashes[line, 0] += value * name
                     hashes[line, 1] += value * mix64(name)

@@ -62,9 +62,7 @@ class QKMeans:
         unclustered = Rounds(seeds, none, none[:, :, 0], start[None], np.array([rows.size]))
         return unclustered if seeds.size < 2 else self._run(space, unclustered, rows, 0)
 
-    def revise(
-        self, statistics: Rounds, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
-    ) -> Rounds:
+    def revise(self, statistics: Rounds, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Rounds:
         """Repeat the rounds with the changed rows; run those on all rows that come out different."""
         space = self._space(data)
         revised = Rounds(*(array.copy() for array in statistics))
@@ -77,7 +75,7 @@ class QKMeans:
 
     def assign(self, statistics: Rounds, data: Slice, rows: Rows) -> Labels:
         """Return the nearest final centroid of each row."""
-        return label(self._space(data), rows, statistics.centroids[-1])  # type: ignore[no-any-return]
+        return label(self._space(data), rows, statistics.centroids[-1])
 
     def sizes(self, statistics: Rounds) -> Counts:
         """Return the number of rows of each cluster."""

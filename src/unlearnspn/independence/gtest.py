@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +62,7 @@ class GTest:
     def groups(self, statistics: PairTables, data: Slice) -> Groups:
         """Join dependent variables."""
         sizes, cut = data.encoding.sizes, float(self.threshold)
-        return dependent_groups(statistics.cells, data.scope, sizes, cut, x_log_x_table())  # type: ignore[no-any-return]
+        return dependent_groups(statistics.cells, data.scope, sizes, cut, x_log_x_table())
 
     def fingerprint(self, statistics: PairTables, data: Slice) -> bytes:
         """Return the hash of all cells."""

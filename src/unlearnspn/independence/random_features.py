@@ -6,6 +6,8 @@ IEEE operations on a few such sums.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -29,7 +31,7 @@ def _gaussian(key: np.uint64) -> float:
     """Draw a standard normal number that belongs to a key."""
     first = (np.float64(mix64(key) >> np.uint64(11)) + 1.0) / 9007199254740992.0
     second = np.float64(mix64(key ^ np.uint64(0x5851F42D4C957F2D)) >> np.uint64(11)) / 9007199254740992.0
-    return np.sqrt(-2.0 * log(first)) * sin(6.283185307179586 * second)
+    return math.sqrt(-2.0 * log(first)) * sin(6.283185307179586 * second)
 
 
 @njit(cache=True)
@@ -118,18 +120,16 @@ def _largest_singular_value(matrix: Matrix) -> float:
         total = 0.0
         for j in range(back.size):
             total += back[j] * back[j]
-        length = np.sqrt(total)
+        length = math.sqrt(total)
         if length == 0.0:
             return 0.0
         for j in range(back.size):
             vector[j] = back[j] / length
-    return np.sqrt(length)
+    return math.sqrt(length)
 
 
 @njit(cache=True)
-def canonical_correlation(
-    sums: Matrix, u: tuple[int, int], v: tuple[int, int], ridges: tuple[float, float]
-) -> float:
+def canonical_correlation(sums: Matrix, u: tuple[int, int], v: tuple[int, int], ridges: tuple[float, float]) -> float:
     """Return the largest canonical correlation of two variables' features, over rows where both are observed."""
     if u[1] - u[0] < 2 or v[1] - v[0] < 2 or sums[u[0], v[0]] < 2.0:
         return 0.0

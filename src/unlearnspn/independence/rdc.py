@@ -48,11 +48,9 @@ class RDC:
         blocks = [self._features(data, int(v), rows) for v in data.scope]
         starts = np.cumsum([0, *(block.shape[1] for block in blocks)])
         ridges = np.where(data.records.is_numeric[data.scope], _RIDGE_RANKS, _RIDGE_CODES)
-        return correlated_groups(_sums(np.concatenate(blocks, axis=1)), starts, ridges, float(self.threshold))  # type: ignore[no-any-return]
+        return correlated_groups(_sums(np.concatenate(blocks, axis=1)), starts, ridges, float(self.threshold))
 
-    def revise(
-        self, statistics: Groups, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
-    ) -> Groups:
+    def revise(self, statistics: Groups, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Groups:
         """Compute everything again, with the same random projections."""
         return self.learn(data, rows())
 
@@ -70,12 +68,12 @@ class RDC:
         if records.is_numeric[variable]:
             ranks = _ranks(records.values[rows, records.place[variable]])
             key = derive_key(records.seed, "projection", variable.to_bytes(4, "little"))
-            return projected_ranks(ranks, np.uint64(key), self.n_features, self.width)  # type: ignore[no-any-return]
+            return projected_ranks(ranks, np.uint64(key), self.n_features, self.width)
         codes = records.codes[rows, variable]
         names = data.encoding.prints[variable, : data.encoding.sizes[variable]].copy()
         names[np.bincount(codes, minlength=names.size) == 0] = 0
         names[0] = 0
-        return coded_features(codes, names, self.n_features)  # type: ignore[no-any-return]
+        return coded_features(codes, names, self.n_features)
 
 
 def _ranks(values: Matrix) -> Matrix:

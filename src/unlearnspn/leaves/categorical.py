@@ -68,11 +68,9 @@ class Categorical:
         named = {category: named[category] for category in sorted(filter(_present, named), key=_readable)}
         return {"probabilities": named, "unseen": probabilities[-2]}
 
-    def log_density(
-        self, statistics: dict[int, int], data: Slice, values: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
+    def log_density(self, statistics: dict[int, int], data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the log-probability of each level, 0 where it is missing."""
-        return self._log_probabilities(statistics, data)[values]
+        return np.asarray(self._log_probabilities(statistics, data)[values])
 
     def _log_probabilities(self, statistics: dict[int, int], data: Slice) -> npt.NDArray[np.float64]:
         """Return the log-probability by level; then, reached as -2 and -1, of what was never seen and of missing."""

@@ -53,9 +53,7 @@ class Gaussian:
         mean, std = self._parameters(statistics, data)
         return {"mean": mean, "std": std}
 
-    def log_density(
-        self, statistics: Moments, data: Slice, values: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
+    def log_density(self, statistics: Moments, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the log-density of each value, 0 where it is missing."""
         mean, std = self._parameters(statistics, data)
         with np.errstate(over="ignore"):
@@ -66,7 +64,7 @@ class Gaussian:
 
     def _parameters(self, statistics: Moments, data: Slice) -> tuple[float, float]:
         coder = data.encoding.numeric(data.variable)
-        if statistics.count == 0:
+        if statistics.n == 0:
             return coder.centre, coder.scale
         floor = max(self.min_std * coder.scale, 5e-324)
         return statistics.mean(), max(statistics.std(), floor)

@@ -1,0 +1,141 @@
+"""Random tables and random sequences of requests, for tests that compare a revised model with a fresh one."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from hypothesis import strategies as st
+
+from unlearnspn import SPN
+
+NUMERIC_POOLS = [
+    [0.0, 1.0, 2.0, 3.0],
+    [0.0, -0.0, 1.0, None],
+    [5.0, 5.0, 5.0, 5.0000000001],
+    [7.0, 7.0, None],
+    [1e300, -1e300, 1.7e308, -1.7e308, 0.0],
+    [5e-324, -5e-324, 1e-300, 0.0],
+    [1e-300, 1.0, 1e300, None],
+    [0.1, 0.2, 0.30000000000000004, 0.3, 1 / 3],
+    [float(i) for i in range(50)],
+    [i * abs(i) ** 0.5 for i in range(-20, 20)],
+]
+CATEGORY_POOLS = [
+    ["a", "b"],
+    ["a", "a", "a", "a", "a", "b"],
+    ["x"],
+    ["x", None],
+    [True, False],
+    [0, 1, None],
+    ["", "é", "a b", "1", "True"],
+    [f"c{i}" for i in range(12)],
+    [f"k{i}" for i in range(60)],  # more than get a code of their own
+]
+
+
+@dataclass
+class Sequence:
+    """A pool of rows to draw records from, the parameters, the first records, and the requests."""
+
+    categorical: list[bool]
+    pool: np.ndarray
+    parameters: dict
+    n_first: int
+    requests: list[tuple[str, list[int]]]
+    string_ids: bool = False
+    shuffle: int = 0
+
+    def name(self, number):
+        return f"id-{number}" if self.string_ids else number * 3 - 20
+
+    def estimator(self):
+        return SPN(categorical_features=self.categorical, **self.parameters)
+
+
+@dataclass
+class Held:
+    """The records that should be held after some requests: id number to row of the pool."""
+
+    rows: dict[int, int] = field(default_factory=dict)
+
+    def table(self, sequence, rng):
+        numbers = list(self.rows)
+        rng.shuffle(numbers)
+        return sequence.pool[[self.rows[n] for n in numbers]], [sequence.name(n) for n in numbers]
+
+
+def parameters():
+    return st.fixed_dictionaries(
+        {
+            "min_rows": st.sampled_from([1, 1, 2, 3, 5, 8]),
+            "n_clusters": st.sampled_from([2, 2, 3]),
+            "epsilon": st.sampled_from([0.01, 1.0]),
+            "max_rounds": st.sampled_from([0, 1, 10]),
+            "n_bins": st.sampled_from([2, 4, 8]),
+            "random_state": st.integers(0, 50),
+        },
+        optional={"alpha": st.sampled_from([0.01, 1.0])},
+    ).flatmap(
+        lambda chosen: st.sampled_from(
+            [
+                {"independence": "gtest", "threshold": 0.2},
+                {"independence": "gtest", "threshold": 1.0},
+                {"independence": "gtest"},
+                {"independence": "rdc"},
+                {"independence": "rdc", "threshold": 0.7},
+            ]
+        ).map(lambda test: {**chosen, **test})
+    )
+
+
+@st.composite
+def sequences(draw):
+    n_columns = draw(st.integers(1, 5))
+    categorical = [draw(st.booleans()) for _ in range(n_columns)]
+    n_first = draw(st.one_of(st.integers(1, 12), st.integers(1, 40), st.integers(41, 70)))
+    n_pool = n_first + draw(st.integers(0, 8))
+    columns = []
+    for is_categorical in categorical:
+        pool = draw(st.sampled_from(CATEGORY_POOLS if is_categorical else NUMERIC_POOLS))
+        # One draw for the whole column: Hypothesis pays for each draw, and shrinks a byte string well.
+        picks = draw(st.binary(min_size=n_pool, max_size=n_pool))
+        columns.append([pool[pick % len(pool)] for pick in picks])
+    table = np.empty((n_pool, n_columns), object)
+    for j, column in enumerate(columns):
+        table[:, j] = column
+    request = st.tuples(
+        st.sampled_from(["remove", "remove", "batch", "add", "rectify"]),
+        st.lists(st.integers(0, 10**6), min_size=1, max_size=6),
+    )
+    return Sequence(
+        categorical,
+        table,
+        draw(parameters()),
+        n_first,
+        draw(st.lists(request, min_size=1, max_size=4)),
+        draw(st.booleans()),
+        draw(st.integers(0, 2**32 - 1)),
+    )
+
+
+def apply_request(spn, sequence, held, kind, numbers):
+    """Send one request to the estimator and keep book of it; returns the report, or None if nothing fits it."""
+    present = sorted(held.rows)
+    if kind in ("remove", "batch"):
+        count = 1 if kind == "remove" else len(numbers)
+        chosen = list(dict.fromkeys(present[number % len(present)] for number in numbers[:count]))
+        if len(chosen) == len(present):
+            return None
+        for number in chosen:
+            del held.rows[number]
+        return spn.unlearn([sequence.name(number) for number in chosen])
+    sources = [number % len(sequence.pool) for number in numbers]
+    if kind == "add":
+        absent = [number for number in range(len(sequence.pool) + 10) if number not in held.rows]
+        chosen = absent[: len(sources)]
+        send = spn.learn
+    else:
+        chosen = list(dict.fromkeys(present[number % len(present)] for number in numbers))
+        send = spn.rectify
+    sources = sources[: len(chosen)]
+    held.rows.update(zip(chosen, sources, strict=True))
+    return send(sequence.pool[sources], ids=[sequence.name(number) for number in chosen])
