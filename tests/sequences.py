@@ -132,6 +132,8 @@ def apply_request(spn, sequence, held, kind, numbers):
     if kind == "add":
         absent = [number for number in range(len(sequence.pool) + 10) if number not in held.rows]
         chosen = absent[: len(sources)]
+        if not chosen:
+            return None
         send = spn.learn
     else:
         chosen = list(dict.fromkeys(present[number % len(present)] for number in numbers))

@@ -24,7 +24,7 @@ def make_table(n=60):
             "size": np.where(side, 8.0, 0.0) + rng.normal(size=n),
             "colour": np.where(side, "red", rng.choice(["green", "blue"], n)),
             "flag": side ^ (rng.random(n) < 0.1),
-            "blank": pd.Series([None] * n, dtype=object),
+            "blank": np.full(n, np.nan),
         }
     )
 
@@ -124,7 +124,7 @@ def test_missing_ignore_skips_unknown_ids_only():
         ({"flag": [0, 1]}, r"'flag'.*row 0 holds 0"),
         ({"flag": ["yes", "no"]}, r"'flag'.*row 0 holds 'yes'"),
         ({"flag": pd.to_datetime(["2024-01-01", "2024-01-02"])}, r"'flag' has type Datetime"),
-        # Nothing was ever seen in this column, so that it counts as numeric.
+        # Nothing was ever seen in this column, but its type says numbers.
         ({"blank": ["text", "more"]}, r"'blank'.*row 0 holds 'text'"),
         ({"blank": [True, False]}, r"'blank'.*row 0 holds True"),
         ({"blank": [1.0, INF]}, r"'blank' has infinite values in rows 1\b"),
@@ -289,7 +289,6 @@ def test_refused_string_ids_leave_no_trace():
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": "small"}, "epsilon"),
         ({"random_state": None}, "random_state"),
-        ({"random_state": 2**200}, "random_state"),
         ({"independence": "chi2"}, "independence"),
         ({"clustering": "dbscan"}, "clustering"),
         ({"leaves": {"nowhere": Gaussian()}}, "leaves.*'nowhere'"),

@@ -33,7 +33,7 @@ def kinds(table, categorical_features="from_dtype"):
         (pd.array([None, None], "string"), "c"),
         (pd.array([None, None], "boolean"), "c"),
         (pd.array([None, None], "Int64"), "n"),
-        (pd.Series([None, None], dtype=object), "n"),
+        (pd.Series([None, None], dtype=object), "c"),
     ],
     ids=lambda column: str(getattr(column, "dtype", column)),
 )

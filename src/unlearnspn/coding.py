@@ -99,9 +99,8 @@ class NumericCoder:
         if self.moments.n == 0 or not math.isfinite(spacing):
             return 0.0
         mean = self.moments.mean()
-        ratio = mean / spacing + 0.5
-        # Beyond 2**52 every double is a multiple already, and rounding could overflow.
-        return math.floor(ratio) * spacing if abs(ratio) < 2.0**52 else mean
+        centre = float(np.floor(mean / spacing + 0.5)) * spacing
+        return centre if math.isfinite(centre) else mean
 
     def codes(self, values: Floats) -> Codes:
         """Return each value's bin."""

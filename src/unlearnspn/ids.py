@@ -29,7 +29,8 @@ def read_ids(ids: Any) -> list[RecordId]:
         raise RecordIdError(f"ids are missing in rows {listing(missing)}: every record needs one")
     read = [_read_id(item) for item in items]
     if len({type(item) for item in read}) > 1:
-        raise RecordIdError("ids must be all integers or all strings, not both")
+        other = next(item for item in read if type(item) is not type(read[0]))
+        raise RecordIdError(f"ids must be all integers or all strings, but {read[0]!r} and {other!r} are among them")
     return read
 
 
@@ -59,6 +60,8 @@ def record_keys(ids: Sequence[RecordId]) -> Keys:
 def _as_list(ids: Any) -> list[Any]:
     if isinstance(ids, str | int | np.integer):
         return [ids]
+    if isinstance(ids, bytes | bytearray | dict) or hasattr(ids, "columns") or getattr(ids, "ndim", 1) > 1:
+        raise RecordIdError(f"ids must be a list of integers or strings, not {type(ids).__name__}")
     for method in ("to_list", "to_pylist", "tolist"):
         if hasattr(ids, method):
             listed = getattr(ids, method)()

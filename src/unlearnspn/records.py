@@ -43,6 +43,8 @@ class Staged:
     ids: list[RecordId]
     encoding: Encoding
     multiset: npt.NDArray[np.uint64]
+    #: How many slots there were before.
+    capacity: int
 
 
 class Records:
@@ -113,6 +115,7 @@ class Records:
 
     def stage(self, minus: Rows, ids: list[RecordId], table: Table | None) -> Staged:
         """Write new records into free slots and derive the coders for the records as they will be."""
+        capacity = len(self.ids)
         plus = self._reserve(len(ids))
         try:
             self.keys[plus] = record_keys(ids)
@@ -122,9 +125,9 @@ class Records:
                 self._write_codes(plus, encoding.coders)
             multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
         except BaseException:
-            self._release(plus)
+            self._withdraw(plus, capacity)
             raise
-        return Staged(minus, plus, ids, encoding, multiset)
+        return Staged(minus, plus, ids, encoding, multiset, capacity)
 
     def commit(self, staged: Staged) -> None:
         """Make a staged change real and wipe what it removes."""
@@ -137,19 +140,27 @@ class Records:
 
     def discard(self, staged: Staged) -> None:
         """Forget a staged change."""
-        self._release(staged.plus)
+        self._withdraw(staged.plus, staged.capacity)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
+    def _withdraw(self, rows: Rows, capacity: int) -> None:
+        """Free reserved slots, and give back the room that was made for them."""
+        self._release(rows)
+        if capacity < len(self.ids):
+            self.free = [slot for slot in self.free if slot < capacity]
+            del self.ids[capacity:]
+            self._allocate(capacity)
+
     def _allocate(self, capacity: int) -> None:
-        """Make room for `capacity` slots, keeping what is there."""
+        """Make room for `capacity` slots, keeping what is there; slots beyond must be free."""
 
         def grown(name: str, width: int | None, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
             shape = (capacity,) if width is None else (capacity, width)
             array = np.zeros(shape, dtype)
             if hasattr(self, name):
                 old = getattr(self, name)
-                array[: len(old)] = old
+                array[: len(old)] = old[:capacity]
             return array
 
         n_numeric, n_variables = int(self.is_numeric.sum()), len(self.is_numeric)

@@ -43,7 +43,7 @@ class Schema:
         chosen = _categorical_mask(table, categorical_features)
         variables = []
         for column, categorical in zip(table.columns, chosen, strict=True):
-            if column.family is Family.MIXED and categorical_features == "from_dtype":
+            if column.family is Family.MIXED and isinstance(categorical_features, str) and not categorical:
                 raise InvalidTableError(
                     f"column {column.name!r} mixes kinds of values ({column.odd_value()}): correct them, convert the "
                     "column to strings, or list it in categorical_features"
@@ -107,7 +107,7 @@ def _categorical_mask(table: Table, categorical_features: Any) -> list[bool]:
         if categorical_features == "all":
             return [True] * len(names)
         if categorical_features == "from_dtype":
-            return [column.family not in (Family.NUMBER, Family.EMPTY) for column in table.columns]
+            return [column.categorical for column in table.columns]
         raise ValueError(
             f"categorical_features={categorical_features!r} is none of 'from_dtype', 'all', None, "
             "a boolean mask, column indices or column names"
@@ -116,6 +116,8 @@ def _categorical_mask(table: Table, categorical_features: Any) -> list[bool]:
 
 
 def _listed_mask(names: Sequence[str], listed: Any) -> list[bool]:
+    if listed.ndim != 1:
+        raise ValueError(f"categorical_features={listed.tolist()!r} must be a list: a mask, indices or names")
     if listed.dtype.kind == "b":
         if listed.shape != (len(names),):
             raise ValueError(f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)")

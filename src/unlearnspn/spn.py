@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
-from unlearnspn.hashing import derive_key
+from unlearnspn.hashing import derive_key, integer_bytes
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.independence import RDC, GTest, IndependenceTest
 from unlearnspn.leaves import Categorical, Gaussian, Leaf
@@ -23,6 +24,8 @@ from unlearnspn.schema import Kind, Schema
 from unlearnspn.scoring import encode, log_density
 from unlearnspn.tables import Table, read_column, read_table
 from unlearnspn.views import NodeView
+
+_MOST_BINS = 254  # a code is a byte, and one of them is for missing values
 
 
 @dataclass(frozen=True)
@@ -74,15 +77,14 @@ class SPN(DensityMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> X = load_iris().data
     >>> spn = SPN(min_rows=30).fit(X)
-    >>> report = spn.unlearn([0, 17])
-    >>> report.records_removed
+    >>> spn.unlearn([0, 17]).records_removed
     2
-    >>> spn.digest() == SPN(min_rows=30).fit(X[2:], ids=range(2, 150)).unlearn([17]).digest_after
-    False
-    >>> bool(spn.verify())
+    >>> rest = np.delete(np.arange(150), [0, 17])
+    >>> spn.digest() == SPN(min_rows=30).fit(X[rest], ids=rest).digest()
     True
     """
 
@@ -165,8 +167,6 @@ class SPN(DensityMixin, BaseEstimator):
         """Add records; without ids they are numbered on from the largest id there is."""
         model = self._fitted()
         table, names = self._read_more(X, ids)
-        _require_rows(table)
-        require_unique(names)
         existing = [name for name in names if name in model.records.index]
         if existing:
             raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
@@ -185,8 +185,6 @@ class SPN(DensityMixin, BaseEstimator):
         if ids is None and model.settings.schema.id_column is None:
             raise RecordIdError("rectify needs the ids of the records to replace")
         table, names = self._read_more(X, ids)
-        _require_rows(table)
-        require_unique(names)
         self._require_known(names)
         return model.revise(names, names, table, dry_run)
 
@@ -212,9 +210,7 @@ class SPN(DensityMixin, BaseEstimator):
         """Return the log-density of each row; missing values are marginalised."""
         model = self._fitted()
         schema = model.settings.schema
-        table = read_table(X)
-        if table.named:
-            table = table.without(schema.id_column)
+        table = read_table(X, without=schema.id_column)
         _require_rows(table)
         schema.check(table)
         learner = model.learner
@@ -252,15 +248,16 @@ class SPN(DensityMixin, BaseEstimator):
             )
         return self._model
 
-    def _read_records(self, X: Any, ids: Any) -> tuple[Table, list[RecordId], str | None]:
-        table = read_table(X)
+    def _read_records(self, X: Any, ids: Any, id_column: str | None = None) -> tuple[Table, list[RecordId], str | None]:
+        """Read a table and its ids; a column of that name is no variable, whether or not the ids come from it."""
         if isinstance(ids, str):
             names = read_ids(read_column(X, ids))
-            return table.without(ids), names, ids
+            return read_table(X, without=ids), names, ids
+        table = read_table(X, without=id_column)
         names = list(range(table.n_rows)) if ids is None else read_ids(ids)
         if len(names) != table.n_rows:
             raise RecordIdError(f"there are {len(names)} ids for {table.n_rows} rows")
-        return table, names, None
+        return table, names, id_column
 
     def _read_more(self, X: Any, ids: Any) -> tuple[Table, list[RecordId]]:
         """Read records for a model that exists: its columns, its kinds, its kind of ids."""
@@ -274,11 +271,11 @@ class SPN(DensityMixin, BaseEstimator):
                 raise RecordIdError("the records have strings as ids: pass the ids of the new ones")
             first = 1 + max(item for item in index if isinstance(item, int))
             ids = range(first, first + read_table(X).n_rows)
-        table, names, id_column = self._read_records(X, ids)
-        if id_column is None and table.named:
-            table = table.without(schema.id_column)
+        table, names, _ = self._read_records(X, ids, schema.id_column)
+        _require_rows(table)
         schema.check(table)
-        if names and isinstance(names[0], str) != strings:
+        require_unique(names)
+        if isinstance(names[0], str) != strings:
             kind = "strings" if strings else "integers"
             raise RecordIdError(f"the records have {kind} as ids, but {names[0]!r} is another kind")
         return table, names
@@ -294,34 +291,32 @@ class SPN(DensityMixin, BaseEstimator):
             schema=schema,
             seed=_seed(self.random_state),
             min_rows=_at_least("min_rows", self.min_rows, 1),
-            n_bins=_at_least("n_bins", self.n_bins, 2),
+            n_bins=_at_least("n_bins", self.n_bins, 2, _MOST_BINS),
             independence=self._independence(),
             clustering=self._clustering(),
             leaves=self._leaves(schema),
         )
 
     def _independence(self) -> IndependenceTest[Any]:
-        tests = {"gtest": GTest, "rdc": RDC}
+        tests: dict[str, type[GTest] | type[RDC]] = {"gtest": GTest, "rdc": RDC}
         if not isinstance(self.independence, str):
             if self.threshold is not None:
                 raise ValueError("threshold goes with a test given by name: set it in your own test instead")
             test: IndependenceTest[Any] = _component("independence", self.independence, IndependenceTest)
-            return test  # type: ignore[no-any-return]
+            return test
         if self.independence not in tests:
             raise ValueError(f"independence={self.independence!r} is none of {listing(tests)}, nor a test")
         named = tests[self.independence]
-        return named() if self.threshold is None else named(float(self.threshold))
+        return named() if self.threshold is None else named(_positive("threshold", self.threshold))
 
     def _clustering(self) -> Clustering[Any]:
         if not isinstance(self.clustering, str):
             return _component("clustering", self.clustering, Clustering)  # type: ignore[no-any-return]
         if self.clustering != "qkmeans":
             raise ValueError(f"clustering={self.clustering!r} is not 'qkmeans', nor a clustering")
-        if not self.epsilon > 0:
-            raise ValueError(f"epsilon={self.epsilon!r} must be positive")
         return QKMeans(
             _at_least("n_clusters", self.n_clusters, 2),
-            float(self.epsilon),
+            _positive("epsilon", self.epsilon),
             _at_least("max_rounds", self.max_rounds, 0),
         )
 
@@ -331,13 +326,19 @@ class SPN(DensityMixin, BaseEstimator):
         if unknown:
             raise ValueError(f"leaves names unknown columns: {listing(unknown)}")
         defaults = {
-            Kind.NUMERIC: Gaussian(float(self.min_std)),
-            Kind.CATEGORICAL: Categorical(float(self.alpha)),
+            Kind.NUMERIC: Gaussian(_positive("min_std", self.min_std)),
+            Kind.CATEGORICAL: Categorical(_positive("alpha", self.alpha)),
         }
-        return tuple(
-            _component("leaves", chosen.get(variable.name, defaults[variable.kind]), Leaf)
-            for variable in schema.variables
-        )
+        leaves = []
+        for variable in schema.variables:
+            leaf = _component("leaves", chosen.get(variable.name, defaults[variable.kind]), Leaf)
+            if leaf.kind is not variable.kind:
+                raise ValueError(
+                    f"leaves gives column {variable.name!r} a {leaf.name} leaf, which models {leaf.kind} variables, "
+                    f"but the column is {variable.kind}"
+                )
+            leaves.append(leaf)
+        return tuple(leaves)
 
 
 def _seed(random_state: Any) -> int:
@@ -346,13 +347,21 @@ def _seed(random_state: Any) -> int:
             f"random_state={random_state!r} must be an integer: the seed is part of the model, so that anyone can "
             "learn it again"
         )
-    return derive_key(0, "random_state", int(random_state).to_bytes(16, "little", signed=True))
+    return derive_key(0, "random_state", integer_bytes(int(random_state)))
 
 
-def _at_least(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name}={value!r} must be an integer of at least {least}")
+def _at_least(name: str, value: Any, least: int, most: int | None = None) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name}={value!r} must be an integer of {bounds}")
     return int(value)
+
+
+def _positive(name: str, value: Any) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} must be a positive number")
+    return float(value)
 
 
 def _component(name: str, component: Any, protocol: type) -> Any:

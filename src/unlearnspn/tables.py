@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from numbers import Real
 from typing import Any
@@ -20,6 +21,8 @@ import numpy.typing as npt
 from unlearnspn.errors import InvalidTableError, listing
 
 Category = str | bool | int | float
+
+_ADVICE = "convert it to numbers (for dates: days since a date of yours) or to strings"
 
 
 class Family(StrEnum):
@@ -51,6 +54,8 @@ class Column:
     name: str
     family: Family
     values: npt.NDArray[Any]
+    #: The type of the column, not just its values, says that it holds categories.
+    categorical: bool = False
 
     def odd_value(self, expected: Family | None = None) -> str:
         """Name the first value that is not of the expected family, or not of the first value's."""
@@ -81,12 +86,12 @@ class Column:
             return Factor([], np.full(len(self.values), -1, np.int64))
         if self.family is Family.NUMBER:
             return _factor_numbers(self.numbers())
-        places: dict[Category, int] = {}
+        places: dict[tuple[type, Any], int] = {}  # by type too: True and 1 are equal, but not the same category
         coded = [
-            -1 if is_missing(value) else places.setdefault(_category(self.name, value), len(places))
+            -1 if is_missing(value) else places.setdefault((type(value), value), len(places))
             for value in self.values.tolist()
         ]
-        return Factor(list(places), np.asarray(coded, np.int64))
+        return _merge_factor([_category(self.name, value) for _, value in places], np.asarray(coded, np.int64))
 
 
 @dataclass(frozen=True)
@@ -102,10 +107,6 @@ class Table:
         """The columns' names."""
         return [column.name for column in self.columns]
 
-    def without(self, name: str | None) -> Table:
-        """Leave one column out, if it is there."""
-        return Table([column for column in self.columns if column.name != name], self.n_rows, self.named)
-
 
 def is_missing(value: Any) -> bool:
     """Tell whether a value is None, NaN, pandas' NA or NaT.
@@ -115,8 +116,8 @@ def is_missing(value: Any) -> bool:
     """
     if value is None:
         return True
-    if isinstance(value, float):
-        return value != value
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
     return not isinstance(value, str) and type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -133,61 +134,80 @@ def token(category: Category) -> bytes:
     return b"n" + struct.pack("<d", float(category) + 0.0)
 
 
-def read_table(X: Any) -> Table:
-    """Read whatever people hold tables in.
+def read_table(X: Any, without: str | None = None) -> Table:
+    """Read whatever people hold tables in, leaving out one column if it is there.
 
     >>> read_table([[1.5, "a"], [None, "b"]]).names
     ['x0', 'x1']
     """
     if isinstance(X, Table):
         return X
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(native, nw.DataFrame):
-        columns = [
-            _read_series(series, name) for series, name in zip(native.iter_columns(), native.columns, strict=True)
-        ]
-        named = all(isinstance(name, str) for name in native.columns)
-        table = Table(columns, len(native), named)
-    else:
-        table = _read_array(X)
+    frame = _frame(X)
+    table = _read_array(X) if frame is None else _read_frame(frame, without)
     if not table.columns:
         raise InvalidTableError(f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few")
-    if len(set(table.names)) < len(table.names):
-        twice = sorted({name for name in table.names if table.names.count(name) > 1})
-        raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
     return table
+
+
+def _frame(X: Any) -> Any:
+    """Return X as a narwhals frame, or None if it is no table with named columns."""
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise InvalidTableError("X is a lazy frame: pass X.collect()")
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        names = [str(name) for name in frame.columns]
+    except nw.exceptions.DuplicateError as error:
+        raise InvalidTableError(f"column names must be unique: {' '.join(str(error).split())}") from error
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
+    return frame
+
+
+def _read_frame(frame: Any, without: str | None) -> Table:
+    named = all(isinstance(name, str) for name in frame.columns if name != without)
+    pairs = zip(frame.iter_columns(), frame.columns, strict=True)
+    columns = [_read_series(series, name) for series, name in pairs if name != without]
+    return Table(columns, len(frame), named)
 
 
 def read_column(X: Any, name: str) -> list[Any]:
     """Return one column of a table as Python objects, unconverted."""
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(native, nw.DataFrame):
+    frame = _frame(X)
+    if frame is None:
         raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
-    if name not in native.columns:
-        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(native.columns)}")
-    return native[name].to_list()
+    if name not in frame.columns:
+        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(frame.columns)}")
+    values: list[Any] = frame[name].to_list()
+    return values
 
 
-def _read_series(series: Any, name: str) -> Column:
-    dtype = series.dtype
-    name = str(name)
+def _read_series(series: Any, name: Any) -> Column:
+    dtype, name = series.dtype, str(name)
     if dtype.is_numeric():
-        return Column(name, Family.NUMBER, _to_float(series))
+        return Column(name, Family.NUMBER, _to_float(name, series.to_numpy()))
     if dtype == nw.Boolean:
-        return Column(name, Family.BOOLEAN, _to_objects(series.to_list()))
-    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown):
+        return Column(name, Family.BOOLEAN, _to_objects(series.to_list()), categorical=True)
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        column = _read_objects(name, _to_objects(series.to_list()))
+        return replace(column, categorical=True)
+    if dtype in (nw.Object, nw.Unknown):
         return _read_objects(name, _to_objects(series.to_list()))
-    raise InvalidTableError(
-        f"column {name!r} has type {dtype}, which cannot be modelled: "
-        "convert it to numbers (for dates: days since a date of yours) or to strings"
-    )
+    raise InvalidTableError(f"column {name!r} has type {dtype}, which cannot be modelled: {_ADVICE}")
 
 
-def _to_float(series: Any) -> npt.NDArray[np.float64]:
-    cast = series.cast(nw.Float64)
-    if cast.null_count():
-        cast = cast.fill_null(float("nan"))
-    return np.asarray(cast.to_numpy(), np.float64)
+def _to_float(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    if values.dtype != object:
+        return values.astype(np.float64)
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values.tolist()):
+        try:
+            numbers[row] = np.nan if is_missing(value) else float(value)
+        except OverflowError as error:
+            raise InvalidTableError(f"column {name!r} holds a number too large in row {row}") from error
+    return numbers
 
 
 def _to_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
@@ -199,6 +219,11 @@ def _to_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
 def _read_array(X: Any) -> Table:
     if hasattr(X, "toarray"):
         raise InvalidTableError("sparse matrices are not supported: pass X.toarray()")
+    if isinstance(X, np.ma.MaskedArray):
+        mask, X = np.ma.getmaskarray(X), X.data.astype(object)
+        X[mask] = None
+    if isinstance(X, dict | str | bytes) or not hasattr(X, "__len__"):
+        raise InvalidTableError(f"X must be a table or a 2-D array, not {type(X).__name__}")
     try:
         array = X if isinstance(X, np.ndarray) else np.asarray(X, object)
     except ValueError as error:
@@ -217,14 +242,12 @@ def _read_vector(name: str, vector: npt.NDArray[Any]) -> Column:
     if kind in "fiu":
         return Column(name, Family.NUMBER, vector.astype(np.float64))
     if kind == "b":
-        return Column(name, Family.BOOLEAN, vector.astype(object))
+        return Column(name, Family.BOOLEAN, vector.astype(object), categorical=True)
     if kind in "OUT":
         return _read_objects(name, vector.astype(object))
     if kind == "c":
         raise InvalidTableError(f"Complex data not supported: column {name!r}")
-    raise InvalidTableError(
-        f"column {name!r} has type {vector.dtype}, which cannot be modelled: convert it to numbers or strings"
-    )
+    raise InvalidTableError(f"column {name!r} has type {vector.dtype}, which cannot be modelled: {_ADVICE}")
 
 
 def _read_objects(name: str, values: npt.NDArray[np.object_]) -> Column:
@@ -235,9 +258,9 @@ def _read_objects(name: str, values: npt.NDArray[np.object_]) -> Column:
     if not families:
         return Column(name, Family.EMPTY, values)
     if families == {Family.NUMBER}:
-        numbers = [np.nan if is_missing(value) else float(value) for value in items]
-        return Column(name, Family.NUMBER, np.asarray(numbers, np.float64))
-    return Column(name, families.pop() if len(families) == 1 else Family.MIXED, values)
+        return Column(name, Family.NUMBER, _to_float(name, values))
+    family = families.pop() if len(families) == 1 else Family.MIXED
+    return Column(name, family, values, categorical=family is not Family.MIXED)
 
 
 def _family(name: str, value: Any) -> Family:
@@ -245,13 +268,13 @@ def _family(name: str, value: Any) -> Family:
         return Family.BOOLEAN
     if isinstance(value, str):
         return Family.TEXT
-    if isinstance(value, Real):
+    if isinstance(value, Real | Decimal):
         return Family.NUMBER
     if isinstance(value, complex):
         raise InvalidTableError(f"Complex data not supported: column {name!r} holds {value!r}")
     raise InvalidTableError(
         f"column {name!r} holds {value!r} of type {type(value).__name__}; argument must be a string or a number, "
-        "a boolean, or missing"
+        f"a boolean, or missing: {_ADVICE}"
     )
 
 
@@ -261,8 +284,18 @@ def _category(name: str, value: Any) -> Category:
             return bool(value)
         case Family.TEXT:
             return str(value)
+        case _ if abs(value) == float("inf"):
+            raise InvalidTableError(f"column {name!r} holds an infinite value: replace it, or mark it as missing")
         case _:
             return _number_category(float(value))
+
+
+def _merge_factor(categories: list[Category], places: npt.NDArray[np.int64]) -> Factor:
+    """Give one place to values that are the same category, such as 1 and 1.0."""
+    distinct: dict[bytes, int] = {}
+    merged = [distinct.setdefault(token(category), len(distinct)) for category in categories]
+    first = {place: category for category, place in reversed(list(zip(categories, merged, strict=True)))}
+    return Factor([first[place] for place in range(len(first))], np.array([*merged, -1], np.int64)[places])
 
 
 def _number_category(number: float) -> Category:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
 
 S = TypeVar("S")
@@ -25,6 +26,10 @@ class Leaf(Protocol[S]):
     @property
     def name(self) -> str:
         """The name under which the leaf is shown."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of variable that it models."""
 
     def learn(self, data: Slice, rows: Rows) -> S:
         """Gather the statistics of some rows."""

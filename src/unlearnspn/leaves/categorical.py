@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
 
 #: The share of one category's smoothing that all categories never seen get together.
@@ -33,6 +34,11 @@ class Categorical:
     def name(self) -> str:
         """The name under which the leaf is shown."""
         return "categorical"
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of variable that it models."""
+        return Kind.CATEGORICAL
 
     def learn(self, data: Slice, rows: Rows) -> dict[int, int]:
         """Count the levels that occur."""
@@ -64,8 +70,11 @@ class Categorical:
         """Return the probability of each category of the column, and that of all others together."""
         probabilities = np.exp(self._log_probabilities(statistics, data)).tolist()
         coder = data.encoding.categorical(data.variable)
-        named = {category: probabilities[level] for level, category in enumerate(coder.categories)}
-        named = {category: named[category] for category in sorted(filter(_present, named), key=_readable)}
+        present = [(category, level) for level, category in enumerate(coder.categories) if category is not None]
+        present.sort(key=lambda pair: (type(pair[0]).__name__, pair[0]))
+        # True and 1 are one key to Python; where a column has both kinds, their names tell them apart.
+        clash = len({category for category, _ in present}) < len(present)
+        named = {repr(category) if clash else category: probabilities[level] for category, level in present}
         return {"probabilities": named, "unseen": probabilities[-2]}
 
     def log_density(self, statistics: dict[int, int], data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -83,11 +92,3 @@ class Categorical:
         counts[-1] = total
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(counts / total)
-
-
-def _present(category: Any) -> bool:
-    return category is not None
-
-
-def _readable(category: Any) -> tuple[str, Any]:
-    return (type(category).__name__, category)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import fingerprint
+from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
 
 _LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -33,6 +34,11 @@ class Gaussian:
     def name(self) -> str:
         """The name under which the leaf is shown."""
         return "gaussian"
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of variable that it models."""
+        return Kind.NUMERIC
 
     def learn(self, data: Slice, rows: Rows) -> Moments:
         """Sum values and squares exactly."""

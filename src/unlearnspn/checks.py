@@ -1,0 +1,229 @@
+"""The contract, as checks that anyone can run against an estimator or a building block, their own included.
+
+Each check raises an `AssertionError` that names the property that failed.
+
+>>> from unlearnspn import SPN, Categorical, GTest, QKMeans
+>>> check_spn(SPN(min_rows=5))
+>>> check_independence(GTest())
+>>> check_clustering(QKMeans())
+>>> check_leaf(Categorical(), categorical=True)
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from unlearnspn.clustering import Clustering
+from unlearnspn.hashing import derive_key
+from unlearnspn.independence import IndependenceTest
+from unlearnspn.leaves import Leaf
+from unlearnspn.records import Records
+from unlearnspn.schema import Schema
+from unlearnspn.slices import Rows, Slice
+from unlearnspn.spn import SPN
+from unlearnspn.tables import read_table
+
+Table = npt.NDArray[np.object_]
+
+#: Which columns of `example_table` are categorical.
+CATEGORICAL = (False, False, False, True, True, True)
+
+
+def example_table(n_rows: int = 60, seed: int = 0) -> Table:
+    """Return a table with dependence, ties, outliers, missing values, rare categories and a nearly constant column."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 3, n_rows)
+    table = np.empty((n_rows, len(CATEGORICAL)), object)
+    table[:, 0] = group * 4.0 + rng.standard_normal(n_rows)
+    table[:, 1] = np.round(group + rng.standard_normal(n_rows), 1)
+    table[:, 2] = np.where(rng.random(n_rows) < 0.9, 7.0, 10.0 ** rng.integers(-200, 200, n_rows))
+    table[:, 3] = np.array(["a", "b", "c"], object)[group]
+    table[:, 4] = [f"rare {i}" if rng.random() < 0.1 else "usual" for i in range(n_rows)]
+    table[:, 5] = rng.random(n_rows) < 0.3 + 0.2 * group
+    table[rng.random(table.shape) < 0.05] = None
+    return table
+
+
+# -- estimators --------------------------------------------------------------------------------------------------------
+
+
+def check_spn(spn: SPN, n_rows: int = 60, seed: int = 0) -> None:
+    """Run every check of an estimator on an example table; its `categorical_features` are set to fit the table."""
+    spn = clone(spn).set_params(categorical_features=list(CATEGORICAL))
+    table = example_table(n_rows, seed)
+    for check in SPN_CHECKS:
+        check(spn, table)
+
+
+def check_unlearn_equals_retrain(spn: SPN, X: Table, n_removals: int = 20, seed: int = 0) -> None:
+    """Removing records one by one, then some at once, gives what training without them gives."""
+    order = np.random.default_rng(seed).permutation(len(X))
+    n_removals = min(n_removals, len(X) - 1)
+    singles, batch = order[: n_removals // 2], order[n_removals // 2 : n_removals]
+    fitted = clone(spn).fit(X)
+    for done, row in enumerate(singles, start=1):
+        fitted.unlearn(int(row))
+        _assert_like_fresh(fitted, spn, X, np.setdiff1d(order, singles[:done]), "unlearn one record")
+    fitted.unlearn(batch.tolist())
+    _assert_like_fresh(fitted, spn, X, order[n_removals:], "unlearn a batch")
+
+
+def check_learn_equals_retrain(spn: SPN, X: Table) -> None:
+    """Adding records gives what training on all of them gives."""
+    half = (len(X) + 1) // 2
+    fitted = clone(spn).fit(X[:half])
+    for row in range(half, len(X)):
+        fitted.learn(X[row : row + 1], ids=[row])
+        _assert_like_fresh(fitted, spn, X, np.arange(row + 1), "learn")
+
+
+def check_rectify_equals_retrain(spn: SPN, X: Table) -> None:
+    """Replacing values gives what training on the new values gives."""
+    fitted = clone(spn).fit(X)
+    corrected = X.copy()
+    for row in range(min(10, len(X))):
+        corrected[row] = X[len(X) - 1 - row]
+        fitted.rectify(corrected[row : row + 1], ids=[row])
+        _assert_like_fresh(fitted, spn, corrected, np.arange(len(X)), "rectify")
+
+
+def check_order_does_not_matter(spn: SPN, X: Table, seed: int = 0) -> None:
+    """The order of the rows leaves no trace, nor does the order of requests."""
+    order = np.random.default_rng(seed).permutation(len(X))
+    fitted = clone(spn).fit(X)
+    _assert_like_fresh(fitted, spn, X, order, "order of rows")
+    gone = order[: len(X) // 3].tolist()
+    one, other = clone(spn).fit(X), clone(spn).fit(X)
+    for row in gone:
+        one.unlearn(row)
+    for row in reversed(gone):
+        other.unlearn(row)
+    _assert_same(one, other, X, "order of requests")
+
+
+def check_dry_run_changes_nothing(spn: SPN, X: Table) -> None:
+    """A dry run reports what the request then does, and changes nothing."""
+    fitted = clone(spn).fit(X)
+    rows = list(range(min(5, len(X) - 1)))
+    planned = fitted.unlearn(rows, dry_run=True)
+    _assert_like_fresh(fitted, spn, X, np.arange(len(X)), "dry run")
+    done = fitted.unlearn(rows)
+    assert replace(planned, dry_run=False, seconds=done.seconds) == done, "dry run: another report than the request's"
+
+
+def check_nothing_remains(spn: SPN, X: Table) -> None:
+    """After removal nothing that only the removed record had is in the pickled estimator."""
+    marks = ("only in the record removed", 0.123456789012345e57)
+    table = np.concatenate([X, X[:1]])
+    for column, categorical in enumerate(CATEGORICAL[: X.shape[1]]):
+        table[-1, column] = marks[0] if categorical else marks[1]
+    names = [f"record {row}" for row in range(len(table))]
+    fitted = clone(spn).fit(table, ids=names)
+    traces = [marks[0].encode(), np.float64(marks[1]).tobytes(), names[-1].encode()]
+    held = pickle.dumps(fitted)
+    assert all(trace in held for trace in traces), "nothing remains: the check itself finds nothing"
+    fitted.unlearn(names[-1])
+    left = pickle.dumps(fitted)
+    assert not any(trace in left for trace in traces), "nothing remains: the state still holds the record"
+
+
+SPN_CHECKS: tuple[Callable[[SPN, Table], None], ...] = (
+    check_unlearn_equals_retrain,
+    check_learn_equals_retrain,
+    check_rectify_equals_retrain,
+    check_order_does_not_matter,
+    check_dry_run_changes_nothing,
+    check_nothing_remains,
+)
+
+
+def _assert_like_fresh(fitted: SPN, spn: SPN, X: Table, rows: Rows, what: str) -> None:
+    fresh = clone(spn).fit(X[rows], ids=rows.tolist())
+    _assert_same(fitted, fresh, X, what)
+
+
+def _assert_same(one: SPN, other: SPN, X: Table, what: str) -> None:
+    assert one.digest() == other.digest(), f"{what}: the model's digest differs from retraining's"
+    assert one.state_digest() == other.state_digest(), f"{what}: the state's digest differs from retraining's"
+    same = one.score_samples(X).tobytes() == other.score_samples(X).tobytes()
+    assert same, f"{what}: log-densities differ from retraining's"
+
+
+# -- building blocks ---------------------------------------------------------------------------------------------------
+
+
+def check_leaf(leaf: Leaf[Any], categorical: bool = False) -> None:
+    """Revised statistics are those learned afresh, and give the same densities."""
+    for column in [j for j, kind in enumerate(CATEGORICAL) if kind == categorical]:
+        data, parts = _slice_and_parts(np.array([column]))
+        for before, minus, plus, after in parts:
+            kept = leaf.revise(leaf.learn(data, before), data, minus, plus)
+            fresh = leaf.learn(data, after)
+            assert leaf.fingerprint(kept, data) == leaf.fingerprint(fresh, data), "leaf: revise differs from learn"
+            table = data.records.levels if categorical else data.records.values
+            values = table[:, data.records.place[column]]
+            same = leaf.log_density(kept, data, values).tobytes() == leaf.log_density(fresh, data, values).tobytes()
+            assert same, "leaf: densities differ after revise"
+
+
+def check_independence(test: IndependenceTest[Any]) -> None:
+    """Revised statistics are those learned afresh; a pair's verdict depends on the pair and the records alone."""
+    data, parts = _slice_and_parts(np.arange(len(CATEGORICAL)))
+    for before, minus, plus, after in parts:
+        kept = test.revise(test.learn(data, before), data, minus, plus, _giving(after))
+        fresh = test.learn(data, after)
+        assert test.fingerprint(kept, data) == test.fingerprint(fresh, data), "independence: revise differs from learn"
+        groups = test.groups(kept, data)
+        assert np.array_equal(groups, test.groups(fresh, data)), "independence: groups differ after revise"
+        for group in np.unique(groups):
+            part = replace(data, scope=data.scope[groups == group], key=derive_key(data.key, "elsewhere"))
+            again = test.groups(test.learn(part, after), part)
+            assert not again.any(), "independence: a group falls apart when it is asked alone, or elsewhere"
+
+
+def check_clustering(clustering: Clustering[Any]) -> None:
+    """Revised statistics are those learned afresh, with the same clusters, and sizes that count them."""
+    data, parts = _slice_and_parts(np.arange(len(CATEGORICAL)))
+    for before, minus, plus, after in parts:
+        old = clustering.learn(data, before)
+        kept = clustering.revise(old, data, minus, plus, _giving(after))
+        fresh = clustering.learn(data, after)
+        same = clustering.fingerprint(kept, data) == clustering.fingerprint(fresh, data)
+        assert same, "clustering: revise differs from learn"
+        labels = clustering.assign(kept, data, after)
+        assert np.array_equal(labels, clustering.assign(fresh, data, after)), "clustering: labels differ after revise"
+        backwards = clustering.assign(kept, data, after[::-1])[::-1]
+        assert np.array_equal(labels, backwards), "clustering: a label depends on the other rows"
+        sizes = clustering.sizes(kept)
+        assert np.array_equal(sizes, np.bincount(labels, minlength=sizes.size)), "clustering: sizes do not count labels"
+        if clustering.assigns_like(old, kept):
+            unmoved = clustering.assign(old, data, after)
+            assert np.array_equal(labels, unmoved), "clustering: assigns_like, but labels differ"
+
+
+def _slice_and_parts(scope: Rows) -> tuple[Slice, Iterator[tuple[Rows, Rows, Rows, Rows]]]:
+    """Return a slice of the example table, and changes to try: (rows before, minus, plus, rows after)."""
+    table = read_table(example_table())
+    schema = Schema.of(table, list(CATEGORICAL), None)
+    records = Records.learn(schema, derive_key(0, "checks"), 6, list(range(table.n_rows)), table)
+
+    def parts() -> Iterator[tuple[Rows, Rows, Rows, Rows]]:
+        rng = np.random.default_rng(0)
+        for _ in range(40):
+            rows = rng.permutation(table.n_rows)
+            a, b, c = np.sort(rng.integers(1, table.n_rows, 3))
+            kept, minus, plus = rows[:a], rows[a:b], rows[b:c]
+            yield np.append(kept, minus), minus, plus, np.append(kept, plus)
+
+    return Slice(records, records.encoding, scope, derive_key(0, "node")), parts()
+
+
+def _giving(rows: Rows) -> Callable[[], Rows]:
+    return lambda: rows

@@ -1,0 +1,119 @@
+"""The public contract suite: it passes for what we ship, and catches what breaks the contract."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from unlearnspn import RDC, SPN, Categorical, Gaussian, GTest, QKMeans, checks
+from unlearnspn.exact_sum import Moments
+from unlearnspn.schema import Kind
+
+
+@pytest.mark.parametrize("independence", ["gtest", "rdc"])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+@pytest.mark.parametrize("min_rows", [3, 20])
+def test_our_estimators_pass(independence, epsilon, min_rows):
+    checks.check_spn(SPN(min_rows=min_rows, independence=independence, epsilon=epsilon, max_rounds=5))
+
+
+@pytest.mark.parametrize("test", [GTest(), GTest(0.5), RDC(), RDC(0.6)])
+def test_our_independence_tests_pass(test):
+    checks.check_independence(test)
+
+
+@pytest.mark.parametrize("clustering", [QKMeans(), QKMeans(3, 0.01, 10), QKMeans(2, 0.5, 0)])
+def test_our_clusterings_pass(clustering):
+    checks.check_clustering(clustering)
+
+
+def test_our_leaves_pass():
+    checks.check_leaf(Gaussian())
+    checks.check_leaf(Categorical(), categorical=True)
+
+
+@dataclass(frozen=True)
+class Sticky(GTest):
+    """Forgets to take records out."""
+
+    def revise(self, statistics, data, minus, plus, rows):
+        return super().revise(statistics, data, minus[:0], plus, rows)
+
+
+@dataclass(frozen=True)
+class Wandering(GTest):
+    """Its verdict depends on which other variables there are."""
+
+    def groups(self, statistics, data):
+        groups = super().groups(statistics, data)
+        return groups if groups.size == len(checks.CATEGORICAL) else np.arange(groups.size)
+
+
+@dataclass(frozen=True)
+class Stale(QKMeans):
+    """Keeps its centroids for ever."""
+
+    def revise(self, statistics, data, minus, plus, rows):
+        return statistics
+
+
+class Rounded(Gaussian):
+    """Sums floats as floats."""
+
+    def revise(self, statistics, data, minus, plus):
+        exact = super().revise(statistics, data, minus, plus)
+        return Moments(exact.n, exact.first + 1, exact.second)
+
+
+def test_the_checks_catch_broken_building_blocks():
+    with pytest.raises(AssertionError, match="revise differs from learn"):
+        checks.check_independence(Sticky())
+    with pytest.raises(AssertionError, match="alone, or elsewhere"):
+        checks.check_independence(Wandering())
+    with pytest.raises(AssertionError, match="revise differs from learn"):
+        checks.check_clustering(Stale())
+    with pytest.raises(AssertionError, match="revise differs from learn"):
+        checks.check_leaf(Rounded())
+
+
+def test_the_checks_catch_broken_estimators():
+    with pytest.raises(AssertionError, match="digest differs"):
+        checks.check_spn(SPN(min_rows=5, independence=Sticky()))
+    with pytest.raises(AssertionError, match="digest differs"):
+        checks.check_spn(SPN(min_rows=5, clustering=Stale()))
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """A user's own leaf: everything a protocol asks, nothing of ours."""
+
+    name: str = "median"
+    kind: Kind = Kind.NUMERIC
+
+    def learn(self, data, rows):
+        values = data.records.values[rows, data.records.place[data.variable]]
+        return tuple(sorted(values[~np.isnan(values)].tolist()))
+
+    def revise(self, statistics, data, minus, plus):
+        values = list(statistics)
+        for value in self.learn(data, minus):
+            values.remove(value)
+        return tuple(sorted([*values, *self.learn(data, plus)]))
+
+    def fingerprint(self, statistics, data):
+        return repr(statistics).encode()
+
+    def parameters(self, statistics, data):
+        return {"median": statistics[len(statistics) // 2] if statistics else 0.0}
+
+    def log_density(self, statistics, data, values):
+        density = -np.abs(values - self.parameters(statistics, data)["median"]) - np.log(2.0)
+        return np.where(np.isnan(values), 0.0, density)
+
+
+def test_a_users_own_leaf_works():
+    checks.check_leaf(Laplace())
+    spn = SPN(min_rows=5, leaves={"x0": Laplace()})
+    checks.check_spn(spn)
+    fitted = spn.set_params(categorical_features=list(checks.CATEGORICAL)).fit(checks.example_table())
+    assert {node.distribution for node in fitted.root_.walk()} == {None, "median", "gaussian", "categorical"}
