@@ -75,10 +75,11 @@ class NumericCoder:
 
     def _touches(self, values: Floats, hashes: Keys) -> bool:
         """Tell whether a record with such a hash is, or would be, a landmark."""
-        candidates = ~np.isnan(values)
-        if len(self.landmarks) == self.n_landmarks:
-            candidates &= hashes <= self.landmarks[-1]
-        return bool(candidates.any())
+        if self.landmarks.size == self.n_landmarks:
+            near = hashes <= self.landmarks[-1]
+            # Almost always nobody is near: that needs no look at the values.
+            return bool(near.any() and not np.isnan(values[near]).all())
+        return not np.isnan(values).all()
 
     @property
     def n_codes(self) -> int:
@@ -116,7 +117,8 @@ class NumericCoder:
 
     def codes_like(self, other: NumericCoder) -> bool:
         """Tell whether both coders give every value the same code and feature."""
-        return np.array_equal(self.edges, other.edges) and self.scale == other.scale and self.centre == other.centre
+        same_edges = self.edges is other.edges or np.array_equal(self.edges, other.edges)
+        return same_edges and self.scale == other.scale and self.centre == other.centre
 
     @property
     def released(self) -> bytes:

@@ -89,13 +89,14 @@ def derive_key(parent: int, purpose: str, detail: bytes = b"") -> int:
 
 
 def fingerprint(parts: Iterable[bytes]) -> bytes:
-    """Digest a sequence of byte strings, each framed by its length so that no two sequences read alike.
+    """Digest a sequence of byte strings, with their lengths so that no two sequences read alike.
 
     >>> fingerprint([b"ab", b"c"]) == fingerprint([b"a", b"bc"])
     False
     """
-    framed = b"".join([len(part).to_bytes(8, "little") + part for part in parts])
-    return hashlib.blake2b(framed, digest_size=32).digest()
+    parts = list(parts)
+    lengths = struct.pack(f"<{len(parts) + 1}Q", len(parts), *map(len, parts))
+    return hashlib.blake2b(lengths + b"".join(parts), digest_size=32).digest()
 
 
 def integer_bytes(value: int) -> bytes:

@@ -14,7 +14,7 @@ from unlearnspn.coding import CategoricalCoder, Encoding
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import Leaf
-from unlearnspn.marginals import UNDECIDED, add_codes, informativeness, varies
+from unlearnspn.marginals import add_codes, informativeness, varies
 from unlearnspn.network import Node, Operation, cluster_key, scope_key
 from unlearnspn.records import Records
 from unlearnspn.slices import Counts, Rows, Scope, Slice
@@ -181,12 +181,14 @@ class Learner:
 
     def _informative(self, scope: Scope, marginals: Counts, rows: Callable[[], Rows]) -> npt.NDArray[np.bool_]:
         """Tell which variables have two different values, from the codes if they suffice, else from the values."""
-        verdicts = informativeness(marginals, scope, self.encoding.sizes)
-        for i in np.flatnonzero(verdicts == UNDECIDED):
-            v = int(scope[i])
-            coder, column = self.encoding.coders[v], self.records.place[v]
-            if isinstance(coder, CategoricalCoder):
-                verdicts[i] = coder.grouped and varies(self.records.levels[:, column], rows(), -1.0)
-            else:
-                verdicts[i] = varies(self.records.values[:, column], rows(), np.nan)
-        return verdicts.astype(np.bool_)
+        informative, undecided = informativeness(marginals, scope, self.encoding.sizes)
+        if undecided:
+            for i in np.flatnonzero(~informative):
+                informative[i] = self._varies(int(scope[i]), rows)
+        return informative
+
+    def _varies(self, variable: int, rows: Callable[[], Rows]) -> bool:
+        coder, column = self.encoding.coders[variable], self.records.place[variable]
+        if isinstance(coder, CategoricalCoder):
+            return coder.grouped and varies(self.records.levels[:, column], rows(), -1.0)
+        return varies(self.records.values[:, column], rows(), np.nan)

@@ -12,8 +12,6 @@ from unlearnspn.coding import Codes
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows, Scope
 
-CONSTANT, INFORMATIVE, UNDECIDED = 0, 1, 2
-
 
 @njit(cache=True)
 def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, sign: int) -> None:
@@ -26,18 +24,23 @@ def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Cou
 
 
 @njit(cache=True)
-def informativeness(counts: Counts, scope: Scope, sizes: Counts) -> npt.NDArray[np.int8]:
-    """Tell from the codes what they can tell: two codes mean different values, one code may hide some."""
-    verdicts = np.empty(scope.size, np.int8)
+def informativeness(counts: Counts, scope: Scope, sizes: Counts) -> tuple[npt.NDArray[np.bool_], int]:
+    """Tell from the codes what they can tell: two codes mean different values, one code may hide some.
+
+    Return which variables have two codes or more, and how many have exactly one.
+    """
+    informative = np.empty(scope.size, np.bool_)
+    undecided = 0
     start = 0
     for i in range(scope.size):
         occurring = 0
         for code in range(1, sizes[scope[i]]):
             if counts[start + code]:
                 occurring += 1
-        verdicts[i] = CONSTANT if occurring == 0 else (UNDECIDED if occurring == 1 else INFORMATIVE)
+        informative[i] = occurring > 1
+        undecided += occurring == 1
         start += sizes[scope[i]]
-    return verdicts
+    return informative, undecided
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import njit
 
 from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
@@ -142,14 +143,18 @@ class Revision:
             changes = self._changes_in_place(known, place, change, decision)
         else:
             changes = self._changes_by_moving(known, place, change, decision)
-        sizes = clustering.sizes(decision.clustering)
         children = {}
-        for c in np.flatnonzero(sizes).tolist():
-            part = changes[c]
-            if c not in known or part.size > LEARN_ANEW_SHARE * sizes[c]:
+        for c, size in enumerate(clustering.sizes(decision.clustering).tolist()):
+            part = changes.get(c)
+            if size == 0:
+                continue
+            if part is None:
+                children[c] = known[c]
+            elif c not in known or part.size > LEARN_ANEW_SHARE * size:
                 children[c] = self._learn(place.cluster(c), part.rows())
             else:
-                children[c] = self.revise(known[c], place.cluster(c), address.cluster(c), part)
+                known_place = Place(place.scope, known[c].key, keeps_rows=True)
+                children[c] = self.revise(known[c], known_place, address.cluster(c), part)
         return self.learner.node(
             decision,
             place,
@@ -161,12 +166,13 @@ class Revision:
     def _changes_in_place(
         self, known: dict[int, Node], place: Place, change: Change, decision: Decision
     ) -> dict[int, Change]:
-        """Sort the change by cluster; all other rows stay where they are."""
+        """Sort the change by cluster: all other rows stay where they are, and all other clusters as they are."""
         data, clustering = self.learner.slice(place), self.learner.clustering
-        labels = clustering.assign(decision.clustering, data, np.append(change.minus, change.plus))
+        rows = np.concatenate([change.minus, change.plus])
+        labels = clustering.assign(decision.clustering, data, rows)
         left, came = labels[: change.minus.size], labels[change.minus.size :]
         changes = {}
-        for c in range(clustering.sizes(decision.clustering).size):
+        for c in set(labels.tolist()):
             minus, plus = change.minus[left == c], change.plus[came == c]
             changes[c] = Change(minus, plus, _rows_after(known.get(c), minus, plus))
         return changes
@@ -203,11 +209,20 @@ def _rows_after(node: Node | None, minus: Rows, plus: Rows) -> Callable[[], Rows
     return lambda: _without_and_with(np.sort(node.gather_rows()), minus, plus)
 
 
+@njit(cache=True)
 def _without_and_with(rows: Rows, minus: Rows, plus: Rows) -> Rows:
     """Change a sorted set of rows."""
-    if minus.size:
-        rows = np.delete(rows, np.searchsorted(rows, minus))
-    if plus.size:
-        plus = np.sort(plus)
-        rows = np.insert(rows, np.searchsorted(rows, plus), plus)
-    return rows
+    minus, plus = np.sort(minus), np.sort(plus)
+    changed = np.empty(rows.size - minus.size + plus.size, np.int64)
+    place, gone, come = 0, 0, 0
+    for row in rows:
+        if gone < minus.size and minus[gone] == row:
+            gone += 1
+            continue
+        while come < plus.size and plus[come] < row:
+            changed[place] = plus[come]
+            place, come = place + 1, come + 1
+        changed[place] = row
+        place += 1
+    changed[place:] = plus[come:]
+    return changed
