@@ -212,6 +212,11 @@ class CategoricalCoder:
         groups = (self.category_prints % np.uint64(MAX_GROUPS)).astype(np.int64) + 1
         return np.where(levels < 0, 0, groups[levels]).astype(np.uint8)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether so many codes are free that those in use must be given out anew."""
+        return not self.grouped and len(self.categories) > MAX_GROUPS
+
     def codes_like(self, other: CategoricalCoder) -> bool:
         """Tell whether both coders give every category they share the same code, among equally many."""
         return self.grouped == other.grouped and self.n_codes == other.n_codes
@@ -288,7 +293,10 @@ class Encoding:
 
     def _with_coders(self, coders: Sequence[Coder]) -> Encoding:
         """Exchange the coders, at little cost if no category came or went; counts are kept."""
-        same = all(new is old or isinstance(new, NumericCoder) for old, new in zip(self.coders, coders, strict=True))
+        same = all(
+            new is old or (isinstance(new, NumericCoder) and new.n_codes == old.n_codes)
+            for old, new in zip(self.coders, coders, strict=True)
+        )
         if same:
             return replace(self, coders=tuple(coders))
         encoding = Encoding.of(coders)
@@ -323,6 +331,11 @@ class Encoding:
             a is b or a.codes_like(b)  # type: ignore[arg-type]
             for a, b in zip(self.coders, other.coders, strict=True)
         )
+
+    @property
+    def crowded(self) -> bool:
+        """Whether some column's codes must be given out anew."""
+        return any(isinstance(coder, CategoricalCoder) and coder.crowded for coder in self.coders)
 
     def numeric(self, variable: int) -> NumericCoder:
         """Return the coder of a numeric variable."""

@@ -26,7 +26,7 @@ class Place:
 
     scope: Scope
     key: int
-    #: The node is the root or a cluster, and keeps its rows unless it splits them.
+    #: The node is a cluster, and keeps its rows unless it splits them.
     keeps_rows: bool
     #: The parent split variables, so that these belong together: independence is not asked again.
     connected: bool = False

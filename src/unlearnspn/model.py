@@ -25,6 +25,7 @@ from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
 from unlearnspn.revision import Change, Revision
 from unlearnspn.schema import Schema
+from unlearnspn.slices import Rows
 from unlearnspn.tables import Table
 
 
@@ -122,7 +123,7 @@ class Model:
             subnetworks_learned=revision.subnetworks_learned,
             rows_moved=revision.rows_moved,
             changed_operations=tuple(revision.changed_operations),
-            recoded=outcome.fresh is not None,
+            recoded=outcome.recoded is not None or outcome.fresh is not None,
             seconds=time.perf_counter() - started,
             digest_before=before[0],
             digest_after=outcome.digests[0],
@@ -134,33 +135,47 @@ class Model:
     def _outcome(self, staged: Staged) -> _Outcome:
         """Work out what a staged change leads to, changing nothing."""
         records = self.records
+        change = Change(staged.minus, staged.plus, lambda: records.rows_after(staged.minus, staged.plus))
+        if staged.encoding.crowded:
+            fresh = self._learn_afresh(staged, change.rows())
+            return _Outcome(Revision(fresh.learner, subnetworks_learned=1), fresh.root, fresh.digests, fresh=fresh)
         if not staged.encoding.codes_like(records.encoding):
-            rows = records.rows_after(staged)
-            table = records.export(rows, staged.encoding)
-            fresh = Model.learn(self.settings, [*records.ids_of(rows), *staged.ids], table)
-            return _Outcome(Revision(fresh.learner, subnetworks_learned=1), fresh.root, fresh.digests, fresh)
+            recoded = records.recoded(staged)
+            learner = _learner(self.settings, recoded, staged.encoding)
+            root = learner.learn_spn(_root_place(self.settings), change.rows())
+            after = self._digest(learner, root, staged.multiset.tobytes())
+            return _Outcome(Revision(learner, subnetworks_learned=1), root, after, recoded=recoded)
         passing = staged.encoding.coming_from(records.encoding)
         revision = Revision(_learner(self.settings, records, passing))
-        change = Change(staged.minus, staged.plus, lambda: records.rows_after(staged))
         root = revision.revise(self.root, _root_place(self.settings), Address(), change)
         learner = _learner(self.settings, records, staged.encoding)
-        return _Outcome(revision, root, self._digest(learner, root, staged.multiset.tobytes()), None)
+        return _Outcome(revision, root, self._digest(learner, root, staged.multiset.tobytes()))
+
+    def _learn_afresh(self, staged: Staged, rows: Rows) -> Model:
+        """Learn from scratch on some rows, staged ones among them."""
+        return Model.learn(self.settings, self.records.ids_of(rows), self.records.export(rows, staged.encoding))
 
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What a change leads to: a revised network, or a fresh model where the coding itself changed."""
+    """What a change leads to: a revised network, or a new one where the coding of the values itself changed.
+
+    New codes come with the same records, or, where they were given out anew, with a fresh model.
+    """
 
     revision: Revision
     root: Node
     digests: tuple[str, str]
-    fresh: Model | None
+    recoded: Records | None = None
+    fresh: Model | None = None
 
     def apply(self, model: Model, staged: Staged) -> None:
         """Put the outcome in the model's place."""
         if self.fresh is not None:
             model.records = self.fresh.records
         else:
+            if self.recoded is not None:
+                model.records.adopt_codes(self.recoded)
             model.records.commit(staged)
         model.root = self.root
         model.digests = self.digests
@@ -179,4 +194,4 @@ def _learner(settings: Settings, records: Records, encoding: Encoding) -> Learne
 
 def _root_place(settings: Settings) -> Place:
     key = derive_key(settings.seed, "root")
-    return Place(np.arange(len(settings.schema.variables)), key, keeps_rows=True)
+    return Place(np.arange(len(settings.schema.variables)), key, keeps_rows=False)

@@ -78,8 +78,8 @@ def scope_key(parent: int, scope: Scope) -> int:
 class Node:
     """A node with its state: what was asked to choose its operation, kept so that it can be asked again.
 
-    Rows are kept once on each way down: by the first node below a split of the data (or the root) that does not split
-    the data itself. The rows of a split are those of its children; products hand theirs on.
+    Rows are kept once on each way down: by the first node below a split of the data that does not split it further. The
+    rows of a split are those of its children; products hand theirs on; those of the root are all there are.
     """
 
     operation: Operation
@@ -102,7 +102,7 @@ class Node:
     digests: tuple[bytes, bytes] | None = field(default=None, repr=False)
 
     def gather_rows(self) -> Rows:
-        """Return the rows of a node that is the root or a cluster."""
+        """Return the rows of a cluster, or of a split of the data."""
         if self.rows is not None:
             return self.rows
         return np.concatenate([child.gather_rows() for child in self.children])

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,8 @@ from unlearnspn.hashing import Keys, derive_key, mix_keys
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.tables import Column, Family, Table
+
+T = TypeVar("T", bound=np.generic)
 
 _LANES = 8  # 64-bit lanes of the multiset digest
 
@@ -64,7 +68,13 @@ class Records:
         self.free: list[int] = []
         self.encoding: Encoding
         self.multiset = np.zeros(_LANES, np.uint64)
-        self._allocate(0)
+        n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
+        self.live = np.zeros(0, np.bool_)
+        self.keys: Keys = np.zeros(0, np.uint64)
+        self.values: Floats = np.zeros((0, n_numeric), np.float64)
+        self.levels: Levels = np.zeros((0, n_variables - n_numeric), np.int32)
+        self.codes: Codes = np.zeros((0, n_variables), np.uint8)
+        self.features: Features = np.zeros((0, n_variables), np.int16)
 
     @classmethod
     def learn(cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table) -> Records:
@@ -83,13 +93,11 @@ class Records:
         """The slots in use, in increasing order."""
         return np.flatnonzero(self.live)
 
-    def rows_after(self, staged: Staged) -> Rows:
-        """Return the slots in use once a staged change is real."""
-        return np.append(self._rows_without(staged.minus), staged.plus)
-
-    def _rows_without(self, minus: Rows) -> Rows:
+    def rows_after(self, minus: Rows, plus: Rows) -> Rows:
+        """Return the slots in use after a change, in increasing order."""
         live = self.live.copy()
         live[minus] = False
+        live[plus] = True
         return np.flatnonzero(live)
 
     def slots(self, ids: Sequence[RecordId]) -> Rows:
@@ -119,7 +127,8 @@ class Records:
         plus = self._reserve(len(ids))
         try:
             self.keys[plus] = record_keys(ids)
-            self._refuse_collisions(ids, lambda: self.keys[np.append(self._rows_without(minus), plus)])
+            self._name(plus, ids)
+            self._refuse_collisions(ids, lambda: self.keys[self.rows_after(minus, plus)])
             encoding = self._revise_encoding(minus, plus, table)
             if table is not None:
                 self._write_codes(plus, encoding.coders)
@@ -128,6 +137,19 @@ class Records:
             self._withdraw(plus, capacity)
             raise
         return Staged(minus, plus, ids, encoding, multiset, capacity)
+
+    def recoded(self, staged: Staged) -> Records:
+        """Return these records with the codes of a staged change's encoding; they share everything else."""
+        recoded = copy(self)
+        recoded.codes, recoded.features = self.codes.copy(), self.features.copy()
+        pairs = zip(self.encoding.coders, staged.encoding.coders, strict=True)
+        changed = [v for v, (old, new) in enumerate(pairs) if not new.codes_like(old)]  # type: ignore[arg-type]
+        recoded._write_codes(self.rows_after(staged.minus, staged.plus), staged.encoding.coders, changed)
+        return recoded
+
+    def adopt_codes(self, recoded: Records) -> None:
+        """Take the codes of recoded records over."""
+        self.codes, self.features = recoded.codes, recoded.features
 
     def commit(self, staged: Staged) -> None:
         """Make a staged change real and wipe what it removes."""
@@ -154,22 +176,12 @@ class Records:
 
     def _allocate(self, capacity: int) -> None:
         """Make room for `capacity` slots, keeping what is there; slots beyond must be free."""
-
-        def grown(name: str, width: int | None, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-            shape = (capacity,) if width is None else (capacity, width)
-            array = np.zeros(shape, dtype)
-            if hasattr(self, name):
-                old = getattr(self, name)
-                array[: len(old)] = old[:capacity]
-            return array
-
-        n_numeric, n_variables = int(self.is_numeric.sum()), len(self.is_numeric)
-        self.live: npt.NDArray[np.bool_] = grown("live", None, np.bool_)  # type: ignore[assignment]
-        self.keys: Keys = grown("keys", None, np.uint64)  # type: ignore[assignment]
-        self.values: Floats = grown("values", n_numeric, np.float64)  # type: ignore[assignment]
-        self.levels: Levels = grown("levels", n_variables - n_numeric, np.int32)  # type: ignore[assignment]
-        self.codes: Codes = grown("codes", n_variables, np.uint8)  # type: ignore[assignment]
-        self.features: Features = grown("features", n_variables, np.int16)  # type: ignore[assignment]
+        self.live = _resized(self.live, capacity)
+        self.keys = _resized(self.keys, capacity)
+        self.values = _resized(self.values, capacity)
+        self.levels = _resized(self.levels, capacity)
+        self.codes = _resized(self.codes, capacity)
+        self.features = _resized(self.features, capacity)
         self.free.extend(range(capacity - 1, len(self.ids) - 1, -1))
         self.ids.extend([None] * (capacity - len(self.ids)))
 
@@ -190,6 +202,7 @@ class Records:
         levels, categorical = self.levels[rows], np.flatnonzero(~self.is_numeric)
         self.encoding = Encoding.of(coders).revised(coders, levels[:0], levels, categorical)
         self._write_codes(rows, coders)
+        self._name(rows, ids)
         self._occupy(rows, ids)
         self.multiset = self._multiset_of(rows, self.encoding)
 
@@ -208,11 +221,13 @@ class Records:
             self._allocate(max(used + number, len(self.ids) + len(self.ids) // 8))
         return np.array([self.free.pop() for _ in range(number)], np.int64)
 
-    def _occupy(self, rows: Rows, ids: list[RecordId]) -> None:
-        self.live[rows] = True
+    def _name(self, rows: Rows, ids: list[RecordId]) -> None:
         for row, item in zip(rows.tolist(), ids, strict=True):
             self.ids[row] = item
-            self.index[item] = row
+
+    def _occupy(self, rows: Rows, ids: list[RecordId]) -> None:
+        self.live[rows] = True
+        self.index.update(zip(ids, rows.tolist(), strict=True))
 
     def _release(self, rows: Rows) -> None:
         for array in (self.live, self.keys, self.values, self.levels, self.codes, self.features):
@@ -238,7 +253,7 @@ class Records:
                 moments = moments.plus(Moments.of(self.values, plus, place))
 
             def remaining(place: int = place) -> tuple[Floats, Keys]:
-                rows = np.append(self._rows_without(minus), plus)
+                rows = self.rows_after(minus, plus)
                 return self.values[rows, place], mix_keys(self.keys[rows], salt)
 
             coders.append(coder.revise(moments, self.values[changed, place], hashes, remaining))
@@ -252,8 +267,9 @@ class Records:
         self.levels[rows, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
         return coder
 
-    def _write_codes(self, rows: Rows, coders: Sequence[Coder]) -> None:
-        for v, coder in enumerate(coders):
+    def _write_codes(self, rows: Rows, coders: Sequence[Coder], variables: Sequence[int] | None = None) -> None:
+        for v in range(len(coders)) if variables is None else variables:
+            coder = coders[v]
             if isinstance(coder, NumericCoder):
                 values = self.values[rows, self.place[v]]
                 self.codes[rows, v] = coder.codes(values)
@@ -276,3 +292,10 @@ class Records:
         digests = b"".join(hashlib.blake2b(line).digest() for line in table)
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
+
+
+def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:
+    """Return the array with another number of rows, zeros for new ones."""
+    resized = np.zeros((length, *array.shape[1:]), array.dtype)
+    resized[: len(array)] = array[:length]
+    return resized

@@ -19,7 +19,7 @@ from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Slice
 
 #: If more than this share of a node changes, it is learned anew: by then that is cheaper.
-LEARN_ANEW_SHARE = 0.5
+LEARN_ANEW_SHARE = 0.25
 
 _MASK = (1 << 64) - 1
 
