@@ -2,7 +2,8 @@
 
 python benchmarks/likelihood.py FOLDER [--quick] [--jobs N]
 
-The test rows are scored once, by the model chosen on the tuning rows.
+The choice is made by the tuning rows alone; the test rows are scored by the chosen model and, for comparison, by
+default ones.
 """
 
 from __future__ import annotations

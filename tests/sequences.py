@@ -68,7 +68,7 @@ def parameters():
         {
             "min_rows": st.sampled_from([1, 1, 2, 3, 5, 8]),
             "n_clusters": st.sampled_from([2, 2, 3]),
-            "epsilon": st.sampled_from([0.01, 1.0]),
+            "epsilon": st.sampled_from([0.01, None]),
             "max_rounds": st.sampled_from([0, 1, 10]),
             "n_bins": st.sampled_from([2, 4, 8]),
             "random_state": st.integers(0, 50),

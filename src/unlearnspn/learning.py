@@ -52,6 +52,9 @@ class Decision:
     clustering: Any = None
 
 
+_LEAF = Decision(Operation.CREATE_LEAF)
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
     """What is needed to learn a node: the records under an encoding, and the building blocks."""
@@ -74,7 +77,7 @@ class Learner:
     def choose_operation(self, place: Place, rows: Rows) -> Decision:
         """Choose the operation for some rows, asking everything from scratch."""
         if place.scope.size == 1:
-            return Decision(Operation.CREATE_LEAF)
+            return _LEAF
         data = self.slice(place)
         return self.decide(
             place,
@@ -117,16 +120,27 @@ class Learner:
     def make(self, decision: Decision, place: Place, rows: Rows) -> Node:
         """Make the node that was decided on, and learn its children."""
         if decision.operation is Operation.CREATE_LEAF:
-            statistics = self.leaves[int(place.scope[0])].learn(self.slice(place), rows)
-            return self.node(decision, place, rows.size, rows=rows, statistics=statistics)
+            return self.create_leaf(place, rows)
         if decision.operation is Operation.SPLIT_DATA:
             clusters = self.split_rows(decision, place, rows)
             children = tuple(self.learn_spn(place.cluster(c), part) for c, part in clusters.items())
             return self.node(decision, place, rows.size, children=children, clusters=tuple(clusters))
-        connected = decision.operation is Operation.SPLIT_VARIABLES
-        places = [place.variables(scope, connected) for scope in self.split_scope(decision, place)]
-        children = tuple(self.learn_spn(child, rows) for child in places)
+        scopes = self.split_scope(decision, place)
+        children = tuple(self.learn_factor(decision, place, scope, rows) for scope in scopes)
         return self.node(decision, place, rows.size, rows=rows, children=children)
+
+    def learn_factor(self, decision: Decision, place: Place, scope: Scope, rows: Rows) -> Node:
+        """Learn a child of a product; a leaf has no choices of its own, so it needs no key of its own."""
+        if scope.size == 1:
+            return self.create_leaf(Place(scope, place.key, keeps_rows=False), rows)
+        connected = decision.operation is Operation.SPLIT_VARIABLES
+        return self.learn_spn(place.variables(scope, connected), rows)
+
+    def create_leaf(self, place: Place, rows: Rows) -> Node:
+        """CreateLeaf: learn the distribution of a single variable."""
+        data = self.slice(place)
+        statistics = self.leaves[data.variable].learn(data, rows)
+        return self.node(_LEAF, place, rows.size, rows=rows, statistics=statistics)
 
     def node(
         self,

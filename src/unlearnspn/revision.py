@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -26,11 +27,19 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What changes for a node: rows that leave it, rows that come, and, when asked, all it has afterwards."""
+    """What changes for a node: rows that leave it, and rows that come."""
 
     minus: Rows
     plus: Rows
-    rows: Callable[[], Rows]
+    find_rows: Callable[[], Rows]
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self.find_rows()
+
+    def rows(self) -> Rows:
+        """Return all rows after the change, in increasing order; found only when asked for, and only once."""
+        return self._rows
 
     @property
     def growth(self) -> int:
@@ -116,7 +125,8 @@ class Revision:
         for scope in self.learner.split_scope(decision, place):
             child = known.get(scope.tobytes())
             if child is None:
-                children.append(self._learn(place.variables(scope, connected), change.rows()))
+                self.subnetworks_learned += 1
+                children.append(self.learner.learn_factor(decision, place, scope, change.rows()))
             elif child.operation is Operation.CREATE_LEAF:
                 self.nodes_visited += 1
                 children.append(self._revise_leaf(child, change))

@@ -57,8 +57,9 @@ class SPN(DensityMixin, BaseEstimator):
         How the records of a node are clustered.
     n_clusters : int, default=2
         Into how many clusters.
-    epsilon : float, default=1.0
-        The spacing of the lattice on which Q-k-means rounds its centroids, in standard deviations.
+    epsilon : float, default=None
+        The spacing of the lattice on which Q-k-means rounds its centroids, in standard deviations; None for one, and
+        more with more than 16 variables. The coarser it is, the more rarely one record moves a centroid.
     max_rounds : int, default=1
         How many rounds Q-k-means runs at most.
     categorical_features : {"from_dtype", "all"}, array-like or None, default="from_dtype"
@@ -95,7 +96,7 @@ class SPN(DensityMixin, BaseEstimator):
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",
         n_clusters: int = 2,
-        epsilon: float = 1.0,
+        epsilon: float | None = None,
         max_rounds: int = 1,
         categorical_features: Any = "from_dtype",
         leaves: Mapping[str, Leaf[Any]] | None = None,
@@ -316,7 +317,7 @@ class SPN(DensityMixin, BaseEstimator):
             raise ValueError(f"clustering={self.clustering!r} is not 'qkmeans', nor a clustering")
         return QKMeans(
             _at_least("n_clusters", self.n_clusters, 2),
-            _positive("epsilon", self.epsilon),
+            None if self.epsilon is None else _positive("epsilon", self.epsilon),
             _at_least("max_rounds", self.max_rounds, 0),
         )
 

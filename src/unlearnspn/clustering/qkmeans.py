@@ -7,6 +7,7 @@ different, the remaining rounds are run on all rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -45,12 +46,14 @@ class Rounds(NamedTuple):
 class QKMeans:
     """k-means on a lattice of `epsilon` standard deviations, seeded as k-means++, with at most `max_rounds` rounds.
 
+    By default the lattice is one deviation wide, and with more than 16 variables wider by √(variables/16): rounding
+    errors average out over many coordinates, while each coordinate is one more that a record can push over an edge.
     Seeds are drawn by keyed hashes of the records, so removing any other record leaves them alone. It stops when a
     set of centroids occurs again, so that no loss has to be revised.
     """
 
     n_clusters: int = 2
-    epsilon: float = 1.0
+    epsilon: float | None = None
     max_rounds: int = 1
 
     def learn(self, data: Slice, rows: Rows) -> Rounds:
@@ -130,5 +133,9 @@ class QKMeans:
             data.encoding.prints,
             np.uint64(data.key),
             self.n_clusters,
-            max(1, round(self.epsilon * FEATURE_STD)),
+            self._spacing(data.scope.size),
         )
+
+    def _spacing(self, n_variables: int) -> int:
+        epsilon = max(1.0, math.sqrt(n_variables / 16)) if self.epsilon is None else self.epsilon
+        return max(1, round(epsilon * FEATURE_STD))

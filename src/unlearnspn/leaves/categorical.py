@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.leaves.level_counts import LevelCounts, count_levels, hash_levels, shift_levels
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
 
@@ -40,33 +41,23 @@ class Categorical:
         """The kind of variable that it models."""
         return Kind.CATEGORICAL
 
-    def learn(self, data: Slice, rows: Rows) -> dict[int, int]:
+    def learn(self, data: Slice, rows: Rows) -> LevelCounts:
         """Count the levels that occur."""
-        levels = data.records.levels[rows, data.records.place[data.variable]]
-        counts = np.bincount(levels[levels >= 0])
-        occurring = np.flatnonzero(counts)
-        return dict(zip(occurring.tolist(), counts[occurring].tolist(), strict=True))
+        records, variable = data.records, data.variable
+        n_levels = len(data.encoding.categorical(variable).categories)
+        return LevelCounts(*count_levels(records.levels, rows, records.place[variable], n_levels))
 
-    def revise(self, statistics: dict[int, int], data: Slice, minus: Rows, plus: Rows) -> dict[int, int]:
+    def revise(self, statistics: LevelCounts, data: Slice, minus: Rows, plus: Rows) -> LevelCounts:
         """Take rows out and put others in."""
-        counts = statistics.copy()
-        place = int(data.records.place[data.variable])
-        for rows, sign in ((minus, -1), (plus, 1)):
-            for row in rows.tolist():
-                level = data.records.levels.item(row, place)
-                if level >= 0:
-                    counts[level] = counts.get(level, 0) + sign
-                    if counts[level] == 0:
-                        del counts[level]
-        return counts
+        records = data.records
+        return LevelCounts(*shift_levels(*statistics, records.levels, minus, plus, records.place[data.variable]))
 
-    def fingerprint(self, statistics: dict[int, int], data: Slice) -> bytes:
+    def fingerprint(self, statistics: LevelCounts, data: Slice) -> bytes:
         """Hash the categories that occur, by their own fingerprints, with their counts."""
-        prints = data.encoding.categorical(data.variable).category_prints
-        named = sorted([(prints.item(level), number) for level, number in statistics.items()])
-        return b"".join([b"categorical", *[struct.pack("<QQ", *pair) for pair in named]])
+        low, high = hash_levels(*statistics, data.encoding.categorical(data.variable).category_prints)
+        return struct.pack("<QQ", int(low), int(high))
 
-    def parameters(self, statistics: dict[int, int], data: Slice) -> Mapping[str, Any]:
+    def parameters(self, statistics: LevelCounts, data: Slice) -> Mapping[str, Any]:
         """Return the probability of each category of the column, and that of all others together."""
         probabilities = np.exp(self._log_probabilities(statistics, data)).tolist()
         coder = data.encoding.categorical(data.variable)
@@ -77,16 +68,16 @@ class Categorical:
         named = {repr(category) if clash else category: probabilities[level] for category, level in present}
         return {"probabilities": named, "unseen": probabilities[-2]}
 
-    def log_density(self, statistics: dict[int, int], data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def log_density(self, statistics: LevelCounts, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the log-probability of each level, 0 where it is missing."""
         return np.asarray(self._log_probabilities(statistics, data)[values])
 
-    def _log_probabilities(self, statistics: dict[int, int], data: Slice) -> npt.NDArray[np.float64]:
+    def _log_probabilities(self, statistics: LevelCounts, data: Slice) -> npt.NDArray[np.float64]:
         """Return the log-probability by level; then, reached as -2 and -1, of what was never seen and of missing."""
         coder = data.encoding.categorical(data.variable)
         counts = np.zeros(len(coder.categories) + 2)
-        counts[list(statistics)] = list(statistics.values())
-        total = sum(statistics.values()) + self.alpha * (coder.n_levels + UNSEEN)
+        counts[statistics.levels] = statistics.counts
+        total = int(statistics.counts.sum()) + self.alpha * (coder.n_levels + UNSEEN)
         counts += self.alpha
         counts[-2] = self.alpha * UNSEEN
         counts[-1] = total

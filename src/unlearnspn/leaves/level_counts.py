@@ -1,0 +1,71 @@
+"""Kernels on level counts: which levels occur in a leaf, and how often."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.coding import Levels
+from unlearnspn.hashing import Keys, mix64
+from unlearnspn.slices import Counts, Rows
+
+
+class LevelCounts(NamedTuple):
+    """The levels that occur, in no particular order, and how often each does."""
+
+    levels: Counts
+    counts: Counts
+
+
+@njit(cache=True)
+def _compressed(levels: Counts, counts: Counts) -> tuple[Counts, Counts]:
+    occurring = counts > 0
+    return levels[occurring], counts[occurring]
+
+
+@njit(cache=True)
+def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> tuple[Counts, Counts]:
+    """Count the levels of some rows; those below zero are missing."""
+    counts = np.zeros(n_levels, np.int64)
+    for row in rows:
+        level = table[row, column]
+        if level >= 0:
+            counts[level] += 1
+    return _compressed(np.arange(n_levels), counts)
+
+
+@njit(cache=True)
+def shift_levels(
+    levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int
+) -> tuple[Counts, Counts]:
+    """Count rows out and others in."""
+    known = levels.size
+    room = known + minus.size + plus.size
+    new_levels, new_counts = np.empty(room, np.int64), np.zeros(room, np.int64)
+    new_levels[:known], new_counts[:known] = levels, counts
+    for i in range(minus.size + plus.size):
+        row, sign = (minus[i], -1) if i < minus.size else (plus[i - minus.size], 1)
+        level = table[row, column]
+        if level < 0:
+            continue
+        place = 0
+        while place < known and new_levels[place] != level:
+            place += 1
+        if place == known:
+            new_levels[known] = level
+            known += 1
+        new_counts[place] += sign
+    return _compressed(new_levels[:known], new_counts[:known])
+
+
+@njit(cache=True)
+def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64, np.uint64]:
+    """Sum count·hash over the levels: independent of their order and of their codes."""
+    low, high = np.uint64(0), np.uint64(0)
+    for i in range(levels.size):
+        name = mix64(prints[levels[i]])
+        low += np.uint64(counts[i]) * name
+        high += np.uint64(counts[i]) * mix64(name)
+    return low, high
