@@ -9,7 +9,7 @@ import pytest
 
 from unlearnspn import SPN, InvalidTableError, Operation
 
-ALPHA, UNSEEN, MIN_STD = 0.1, 0.01, 0.05
+ALPHA, UNSEEN, MIN_STD = 0.3, 0.01, 0.05
 LEFT = [(float(i - 6), "ab"[i % 2], 10.0 + 4 * (i % 3)) for i in range(12)]
 RIGHT = [(45.0 + 2 * i, "bc"[i % 4 == 0], 90.0 - 5 * (i % 3)) for i in range(8)]
 CATEGORIES = ("a", "b", "c")
@@ -126,7 +126,7 @@ def test_a_category_that_is_forgotten_scores_like_one_never_seen():
     assert model.score_samples([["a", None]]) > model.score_samples([["never seen", None]])
     model.unlearn(0)
     a, unseen, b = model.score_samples([["a", None], ["never seen", None], ["b", None]])
-    assert a == unseen == pytest.approx(math.log(0.001 / (3 + 0.1 * 2.01)), rel=1e-12)
+    assert a == unseen == pytest.approx(math.log(ALPHA * UNSEEN / (3 + ALPHA * (2 + UNSEEN))), rel=1e-12)
     assert b == pytest.approx(math.log(2.1 / (3 + 0.1 * 2.01)), rel=1e-12)
 
 

@@ -67,7 +67,7 @@ class SPN(DensityMixin, BaseEstimator):
         index or name. None for no column.
     leaves : mapping, default=None
         Distributions for some columns by name, in place of `Gaussian` and `Categorical`.
-    alpha : float, default=0.1
+    alpha : float, default=0.3
         The smoothing of categorical leaves.
     min_std : float, default=0.05
         The least standard deviation of Gaussian leaves, as a share of their column's.
@@ -100,7 +100,7 @@ class SPN(DensityMixin, BaseEstimator):
         max_rounds: int = 1,
         categorical_features: Any = "from_dtype",
         leaves: Mapping[str, Leaf[Any]] | None = None,
-        alpha: float = 0.1,
+        alpha: float = 0.3,
         min_std: float = 0.05,
         n_bins: int = 6,
         random_state: int = 0,

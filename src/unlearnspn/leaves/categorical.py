@@ -29,7 +29,7 @@ class Categorical:
     'categorical'
     """
 
-    alpha: float = 0.1
+    alpha: float = 0.3
 
     @property
     def name(self) -> str:
