@@ -65,7 +65,8 @@ def spn(request):
     estimator = SPN(min_rows=8, categorical_features=list(CATEGORICAL), **parameters[request.param])
     fitted = estimator.fit(example_table(120))
     operations = {view.operation for view in fitted.root_.walk()}
-    assert {Operation.SPLIT_DATA, Operation.NAIVE_FACTORIZATION, Operation.CREATE_LEAF} <= operations
+    assert Operation.SPLIT_DATA in operations
+    assert len(operations) >= 4
     return fitted
 
 

@@ -127,7 +127,7 @@ def test_a_category_that_is_forgotten_scores_like_one_never_seen():
     model.unlearn(0)
     a, unseen, b = model.score_samples([["a", None], ["never seen", None], ["b", None]])
     assert a == unseen == pytest.approx(math.log(ALPHA * UNSEEN / (3 + ALPHA * (2 + UNSEEN))), rel=1e-12)
-    assert b == pytest.approx(math.log(2.1 / (3 + 0.1 * 2.01)), rel=1e-12)
+    assert b == pytest.approx(math.log((2 + ALPHA) / (3 + ALPHA * (2 + UNSEEN))), rel=1e-12)
 
 
 def test_smoothing_follows_alpha():
