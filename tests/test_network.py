@@ -10,7 +10,7 @@ from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.network import Address, Node
 
-ALPHA, UNSEEN = 0.1, 0.01
+ALPHA, UNSEEN = 0.2, 0.01
 
 
 def scope(*variables):
@@ -129,7 +129,7 @@ def test_parameters_of_leaves_by_hand():
     numbers, letters = rng.normal(5.0, 2.0, 40), rng.choice(list("aab"), 40)
     table = [[n, str(c), 7.0] for n, c in zip(numbers, letters, strict=True)]
     table[0][0] = None
-    root = SPN(min_rows=100).fit(table).root_
+    root = SPN(min_rows=100, alpha=ALPHA, min_std=0.05).fit(table).root_
     assert root.operation is Operation.SPLIT_UNINFORMATIVE
     leaves = {view.scope[0]: view for view in root.walk() if view.operation is Operation.CREATE_LEAF}
     assert leaves["x0"].parameters == pytest.approx({"mean": numbers[1:].mean(), "std": numbers[1:].std()}, rel=1e-12)

@@ -74,5 +74,5 @@ def state_digest(learner: Learner, root: Node, settings: bytes, multiset: bytes)
 def describe(component: Any) -> bytes:
     """Name a building block and its settings."""
     kind = type(component)
-    settings = sorted(vars(component).items())
+    settings = sorted(vars(component).items()) if hasattr(component, "__dict__") else repr(component)
     return f"{kind.__module__}.{kind.__qualname__} {settings!r}".encode()

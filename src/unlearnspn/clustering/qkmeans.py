@@ -31,6 +31,8 @@ from unlearnspn.coding import FEATURE_STD
 from unlearnspn.hashing import fingerprint
 from unlearnspn.slices import Counts, Rows, Slice
 
+_WIDEST_SPACING = 2.0**31  # far beyond any feature: wider lattices have but one point left, too
+
 
 class Rounds(NamedTuple):
     """What a run keeps: the seeds' slots; each round's sums, counts and resulting centroids; the final sizes."""
@@ -138,4 +140,4 @@ class QKMeans:
 
     def _spacing(self, n_variables: int) -> int:
         epsilon = max(1.0, math.sqrt(n_variables / 16)) if self.epsilon is None else self.epsilon
-        return max(1, round(epsilon * FEATURE_STD))
+        return round(min(max(epsilon * FEATURE_STD, 1.0), _WIDEST_SPACING))

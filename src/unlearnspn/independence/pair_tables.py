@@ -100,7 +100,7 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
             filled_columns += 1
             half_g -= _lookup(columns[b], logs)
     half_g += _lookup(total, logs)
-    return half_g, (filled_rows - 1) * (filled_columns - 1)
+    return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0)
 
 
 @njit(cache=True)

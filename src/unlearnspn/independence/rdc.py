@@ -28,7 +28,7 @@ from unlearnspn.independence.random_features import (
 from unlearnspn.slices import Rows, Slice
 
 #: Against directions without variance: sines of ranks are nearly collinear, indicators are not.
-_RIDGE_RANKS = 1e-4 * UNIT * UNIT
+_RIDGE_RANKS = 1e-6 * UNIT * UNIT
 _RIDGE_CODES = 1e-9 * UNIT * UNIT
 
 

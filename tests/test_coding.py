@@ -1,0 +1,276 @@
+"""Coders: bins from landmark records, a coarse scale, and categories whose codes nobody can tell from outside."""
+
+import math
+import string
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from unlearnspn.coding import (
+    FEATURE_LIMIT,
+    FEATURE_MISSING,
+    FEATURE_STD,
+    MAX_GROUPS,
+    CategoricalCoder,
+    Encoding,
+    NumericCoder,
+)
+from unlearnspn.exact_sum import Moments
+
+KEY = 99
+doubles = st.floats(allow_nan=False, allow_infinity=False)
+cells = st.one_of(doubles, st.just(math.nan), st.sampled_from([0.0, 1.0, 2.0]))
+
+
+@st.composite
+def columns(draw, min_size=1):
+    values = draw(st.lists(cells, min_size=min_size, max_size=25))
+    hashes = draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(values), max_size=len(values), unique=True))
+    return np.array(values) + 0.0, np.array(hashes, np.uint64)
+
+
+def numeric(values, n_bins=4):
+    values = np.array(values, np.float64)
+    return NumericCoder.learn(KEY, values, np.arange(len(values), dtype=np.uint64), n_bins)
+
+
+def moments(values):
+    return Moments.of(np.array(values, np.float64).reshape(-1, 1), np.arange(len(values)))
+
+
+# -- numeric -----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=200, deadline=None)
+@given(columns(), st.integers(2, 8))
+def test_edges_are_the_values_of_the_smallest_hashes(column, n_bins):
+    values, hashes = column
+    coder = NumericCoder.learn(KEY, values, hashes, n_bins)
+    observed = [(h, v) for h, v in zip(hashes.tolist(), values.tolist(), strict=True) if v == v]
+    landmarks = sorted(observed)[: n_bins - 1]
+    assert coder.landmarks.tolist() == [h for h, _ in landmarks]
+    assert coder.edges.tolist() == sorted({v for _, v in landmarks})
+    assert coder.n_codes == len(coder.edges) + 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(columns(), st.integers(2, 8), st.lists(cells, max_size=10))
+def test_codes_count_the_edges_below(column, n_bins, others):
+    coder = NumericCoder.learn(KEY, *column, n_bins)
+    values = [*column[0].tolist(), *others]
+    expected = [0 if math.isnan(v) else 1 + sum(edge < v for edge in coder.edges.tolist()) for v in values]
+    assert coder.codes(np.array(values)).tolist() == expected
+    assert max(expected) < coder.n_codes <= len(coder.prints) + 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(columns(min_size=2), st.integers(2, 6))
+def test_only_a_landmark_moves_the_edges(column, n_bins):
+    values, hashes = column
+    coder = NumericCoder.learn(KEY, values, hashes, n_bins)
+    for row in range(len(values)):
+        rest = np.delete(np.arange(len(values)), row)
+        asked = []
+
+        def remaining(rest=rest, asked=asked):
+            asked.append(True)
+            return values[rest], hashes[rest]
+
+        revised = coder.revise(moments(values[rest]), values[[row]], hashes[[row]], remaining)
+        fresh = NumericCoder.learn(KEY, values[rest], hashes[rest], n_bins)
+        assert bool(asked) == (hashes[row] in coder.landmarks)
+        if not asked:
+            assert revised.edges is coder.edges
+        assert revised.kept() == fresh.kept()
+        assert revised.released == fresh.released
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(doubles, min_size=2, max_size=12))
+def test_scale_is_the_power_of_two_below_the_deviation(values):
+    exact = [Fraction(v) for v in values]
+    variance = sum(v * v for v in exact) / len(exact) - (sum(exact) / len(exact)) ** 2
+    assume(variance > 0)
+    scale = numeric(values).scale
+    assert math.frexp(scale)[0] == 0.5
+    assert variance < Fraction(2 * Fraction(scale)) ** 2
+    assert Fraction(scale) ** 2 <= variance or scale == 2.0**-1022
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=12))
+def test_centre_is_a_multiple_of_four_scales_near_the_mean(values):
+    coder = numeric(values)
+    mean = sum(map(Fraction, values)) / len(values)
+    assert (Fraction(coder.centre) / Fraction(coder.scale)) % 4 == 0 or abs(mean / Fraction(coder.scale)) > 2**53
+    slack = Fraction(1 + 2**-40)
+    rounding = abs(mean) * Fraction(2**-50)
+    assert abs(Fraction(coder.centre) - mean) <= 2 * Fraction(coder.scale) * slack + rounding
+
+
+def test_features_by_hand():
+    coder = numeric([0.0, 2.0, math.nan])  # mean and deviation are 1
+    assert (coder.centre, coder.scale) == (0.0, 1.0)
+    given = np.array([0.0, 1.0, -1.0, 0.5, 7.9, 8.0, 1e308, -8.0, -1e308, math.nan, 1 / 3 / FEATURE_STD])
+    expected = [0, 4096, -4096, 2048, 32358, 32767, 32767, -32767, -32767, -32768, 0]
+    assert (FEATURE_STD, FEATURE_LIMIT, FEATURE_MISSING) == (4096, 32767, -32768)
+    assert coder.features(given).tolist() == expected
+
+
+@pytest.mark.parametrize("values", [[math.nan, math.nan], [5.0, 5.0, 5.0], [5.0]])
+def test_columns_without_spread_have_scale_one(values):
+    coder = numeric(values)
+    assert coder.scale == 1.0
+    assert set(coder.features(np.array(values)).tolist()) <= {FEATURE_MISSING, 4096}
+
+
+def test_coders_are_alike_only_if_they_code_alike():
+    values = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert numeric(values).codes_like(numeric([*values[:5], 4.9]))
+    assert not numeric(values).codes_like(numeric([*values[:5], 500.0]))  # another scale
+    assert not numeric(values).codes_like(numeric([0.1, *values[1:]]))  # another edge
+
+
+# -- categorical -------------------------------------------------------------------------------------------------------
+
+
+def test_codes_that_nobody_uses_are_given_out_again():
+    coder = CategoricalCoder.learn(KEY, ["c", "a", "b"])
+    assert coder.categories == ("a", "b", "c")
+    smaller = coder.drop([0, 1])
+    assert smaller.categories == (None, None, "c")
+    assert (smaller.n_levels, smaller.n_codes) == (1, 4)
+    assert smaller.category_prints[:2].tolist() == [0, 0]
+    assert not smaller.category_digests[:2].any()
+    larger = smaller.extend(["z", "c", "y", "x"])
+    assert larger.categories == ("x", "y", "c", "z")
+    assert larger.levels(["c", "z", "a", "x"]).tolist() == [2, 3, -2, 0]
+    assert larger.codes(np.array([2, -1, 0], np.int32)).tolist() == [3, 0, 1]
+    assert coder.categories == ("a", "b", "c")  # coders are immutable
+    assert coder.extend(["b"]) is coder
+    assert coder.drop([]) is coder
+
+
+categories = st.one_of(st.text(max_size=2), st.booleans(), st.integers(-2, 2), st.sampled_from([0.5, 1.5]))
+unique = st.lists(categories, min_size=1, max_size=8, unique_by=lambda c: (type(c) is bool, c))
+
+
+@settings(max_examples=200, deadline=None)
+@given(unique, unique, st.data())
+def test_fingerprints_do_not_depend_on_codes(first, second, data):
+    coder = CategoricalCoder.learn(KEY, first)
+    gone = data.draw(st.lists(st.integers(0, len(first) - 1), unique=True, max_size=len(first)))
+    coder = coder.drop(gone).extend(second)
+    present = [category for category in coder.categories if category is not None]
+    fresh = CategoricalCoder.learn(KEY, present)
+    assert coder.released == fresh.released
+    assert coder.n_levels == len(present)
+    here, there = coder.levels(present), fresh.levels(present)
+    assert len(set(here.tolist())) == len(present)
+    assert coder.category_prints[here].tolist() == fresh.category_prints[there].tolist()
+    assert coder.prints[coder.codes(here)].tolist() == fresh.prints[fresh.codes(there)].tolist()
+    assert np.array_equal(coder.category_digests[here], fresh.category_digests[there])
+    assert len(set(coder.category_prints[here].tolist())) == len(present)
+
+
+def test_released_tells_categories_apart():
+    sets = [[], ["1"], [1], [True], ["True"], ["1", "2"], ["12"], [1, True], [1.5]]
+    assert len({CategoricalCoder.learn(KEY, list(categories)).released for categories in sets}) == len(sets)
+
+
+def test_many_categories_are_grouped_by_hash():
+    names = [a + b for a in string.ascii_lowercase for b in string.ascii_lowercase]
+    few, many = CategoricalCoder.learn(KEY, names[:MAX_GROUPS]), CategoricalCoder.learn(KEY, names)
+    assert (few.grouped, few.n_codes) == (False, MAX_GROUPS + 1)
+    assert (many.grouped, many.n_codes, len(many.prints)) == (True, MAX_GROUPS + 1, MAX_GROUPS + 1)
+    codes = many.codes(many.levels(names))
+    assert set(codes.tolist()) == set(range(1, MAX_GROUPS + 1))
+    assert many.codes(np.array([-1, 0], np.int32)).tolist() == [0, codes[0]]
+    # A category's group does not depend on the other categories, nor on its code.
+    fewer = many.drop(list(range(0, 300))).extend(["new"])
+    assert fewer.grouped
+    assert np.array_equal(fewer.codes(fewer.levels(names[300:])), codes[300:])
+    assert fewer.prints.tolist() == many.prints.tolist()
+    assert not many.codes_like(few)
+    # Back below the limit, but with codes all over: they must be given out anew.
+    assert many.drop(list(range(len(names) - 3))).crowded
+    assert not few.drop([0]).crowded
+
+
+def test_just_beyond_the_limit():
+    names = list(string.ascii_letters)[: MAX_GROUPS + 1]
+    coder = CategoricalCoder.learn(KEY, names)
+    assert coder.grouped
+    assert not coder.drop([4]).grouped
+    assert coder.drop([4]).crowded
+    assert not coder.drop([4]).extend(["!"]).crowded
+
+
+# -- all variables -----------------------------------------------------------------------------------------------------
+
+
+def encoding_of(table, coders):
+    """Encode rows of two categorical variables, around a numeric one."""
+    levels = np.column_stack([coders[v].levels([row[i] for row in table]) for i, v in enumerate((0, 2))])
+    return Encoding.of(coders).revised(coders, levels[:0], levels, np.array([0, 2])), levels
+
+
+def by_category(encoding, variable):
+    start, end = encoding.level_starts[variable : variable + 2]
+    counts = encoding.level_counts[start:end].tolist()
+    return {c: n for c, n in zip(encoding.categorical(variable).categories, counts, strict=True) if c is not None}
+
+
+def test_a_category_vanishes_with_its_last_record():
+    table = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]
+    middle = numeric([1.0, 2.0, 3.0, 4.0, 5.0])
+    coders = [CategoricalCoder.learn(1, list("abc")), middle, CategoricalCoder.learn(2, list("xyz"))]
+    encoding, levels = encoding_of(table, coders)
+    variables = np.array([0, 2])
+    assert by_category(encoding, 0) == Counter(row[0] for row in table)
+    assert by_category(encoding, 2) == Counter(row[1] for row in table)
+    assert encoding.sizes.tolist() == [4, 5, 4]
+    assert encoding.level_starts.tolist() == [0, 3, 3, 6]
+
+    revised = encoding.revised(coders, levels[[0, 1]], levels[:0], variables)  # the last "a" and both "x"
+    assert revised.categorical(0).categories == (None, "b", "c")
+    assert revised.categorical(2).categories == (None, "y", "z")
+    assert by_category(revised, 0) == {"b": 1, "c": 2}
+    assert by_category(revised, 2) == {"y": 2, "z": 1}
+    assert revised.level_prints[[0, 3]].tolist() == [0, 0]
+    assert revised.prints[0, 1] == revised.prints[2, 1] == 0
+    assert by_category(encoding, 0) == {"a": 1, "b": 2, "c": 2}  # what was there before is untouched
+
+    fresh, _ = encoding_of(table[2:], [CategoricalCoder.learn(1, "bc"), middle, CategoricalCoder.learn(2, "yz")])
+    assert revised.kept() == fresh.kept()
+    assert [coder.released for coder in revised.coders] == [coder.released for coder in fresh.coders]
+    assert revised.codes_like(encoding)
+    passing = revised.coming_from(encoding)
+    assert np.array_equal(passing.prints, encoding.prints)
+
+
+def test_a_category_that_leaves_and_comes_at_once_stays():
+    table = [("a", "x"), ("b", "x")]
+    coders = [CategoricalCoder.learn(1, "ab"), numeric([1.0, 2.0]), CategoricalCoder.learn(2, "x")]
+    encoding, levels = encoding_of(table, coders)
+    revised = encoding.revised(coders, levels[[0]], np.array([[0, -1]], np.int32), np.array([0, 2]))
+    assert by_category(revised, 0) == {"a": 1, "b": 1}
+    assert by_category(revised, 2) == {"x": 1}
+
+
+def test_a_new_category_takes_the_free_code():
+    table = [("a", "x"), ("b", "x")]
+    coders = [CategoricalCoder.learn(1, "ab"), numeric([1.0, 2.0]), CategoricalCoder.learn(2, "x")]
+    encoding, levels = encoding_of(table, coders)
+    without = encoding.revised(coders, levels[[0]], levels[:0], np.array([0, 2]))
+    extended = [without.categorical(0).extend(["new", "newer"]), *without.coders[1:]]
+    plus = np.array([[0, 0], [2, -1]], np.int32)
+    grown = without.revised(extended, levels[:0], plus, np.array([0, 2]))
+    assert grown.categorical(0).categories == ("new", "b", "newer")
+    assert by_category(grown, 0) == {"new": 1, "b": 1, "newer": 1}
+    assert by_category(grown, 2) == {"x": 2}
+    assert not grown.codes_like(encoding)

@@ -1,0 +1,138 @@
+"""The G-test against SciPy's, its groups against SciPy's components, its tables against a recount."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import chi2_contingency
+
+from unlearnspn.checks import CATEGORICAL, example_table
+from unlearnspn.independence import GTest
+from unlearnspn.independence.pair_tables import count_pairs, g_statistic, pair_cells
+from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
+from unlearnspn.records import Records
+from unlearnspn.schema import Schema
+from unlearnspn.slices import Slice
+from unlearnspn.tables import read_table
+
+
+def slice_of(X, categorical):
+    table = read_table(X)
+    schema = Schema.of(table, categorical, None)
+    records = Records.learn(schema, 7, 6, list(range(len(X))), table)
+    return Slice(records, records.encoding, np.arange(len(table.columns)), 5)
+
+
+@cache
+def example_slice():
+    return slice_of(example_table(60), list(CATEGORICAL))
+
+
+def scipy_g(table):
+    """Return G and the degrees of freedom of the rows and columns that are not empty."""
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    if table.size == 0:
+        return 0.0, 0
+    result = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+    return float(result.statistic), int(result.dof)
+
+
+def ours(table):
+    half_g, freedom = g_statistic(np.ascontiguousarray(table).ravel(), *table.shape, x_log_x_table())
+    return 2 * half_g / 2**X_LOG_X_BITS, freedom
+
+
+shapes = st.tuples(st.integers(2, 7), st.integers(2, 7))
+counts = st.one_of(st.just(0), st.integers(0, 30), st.integers(0, 100_000))
+
+
+@settings(max_examples=300, deadline=None)
+@given(npst.arrays(np.int64, shapes, elements=counts, fill=st.nothing()))
+def test_g_is_scipys_without_missing_codes(table):
+    g, freedom = ours(table)
+    expected, expected_freedom = scipy_g(table[1:, 1:])
+    # Each of at most 50 terms is rounded to 2**-25, and sums of large logarithms cancel in SciPy's floats and ours.
+    assert g == pytest.approx(expected, rel=1e-9, abs=50 * 2**-X_LOG_X_BITS + table.sum() * 1e-13)
+    if table[1:, 1:].any():
+        assert freedom == expected_freedom
+
+
+def test_missing_codes_are_left_out():
+    rng = np.random.default_rng(0)
+    table = rng.integers(1, 50, (4, 5))
+    other = table.copy()
+    other[0], other[:, 0] = 1000, 2000
+    assert ours(table) == ours(other)
+    assert ours(table)[1] == (4 - 2) * (5 - 2)
+
+
+def test_an_independent_table_has_g_zero_but_for_rounding():
+    table = np.zeros((4, 4), np.int64)
+    table[1:, 1:] = np.outer([2, 4, 8], [10, 30, 500])
+    g, freedom = ours(table)
+    assert abs(g) < 1e-5
+    assert freedom == 4
+
+
+def crossed(codes, u, v, sizes):
+    table = np.zeros((sizes[u], sizes[v]), np.int64)
+    np.add.at(table, (codes[:, u], codes[:, v]), 1)
+    return table
+
+
+def partly_dependent(seed):
+    """Return variables of which some depend on one another, with missing values."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 4, (150, 9)).astype(float)
+    chance = rng.random((150, 3))
+    X[:, 4] = np.where(chance[:, 0] < 0.3, X[:, 1], X[:, 4])
+    X[:, 7] = np.where(chance[:, 1] < 0.4, X[:, 4], X[:, 7])
+    X[:, 8] = np.where(chance[:, 2] < 0.5, X[:, 2], X[:, 8])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return slice_of(X, [False, True] * 4 + [False])
+
+
+def test_groups_are_connected_components():
+    numbers_of_groups = set()
+    for seed, threshold in itertools.product(range(4), [0.3, 0.6, 0.8, 1.0, 1.5, 3.0, 100.0]):
+        data = partly_dependent(seed)
+        dependent = np.zeros((9, 9), bool)
+        for u, v in itertools.combinations(range(9), 2):
+            g, freedom = scipy_g(crossed(data.records.codes, u, v, data.encoding.sizes)[1:, 1:])
+            dependent[u, v] = freedom > 0 and g > 2 * threshold * freedom
+        n_groups, labels = connected_components(dependent, directed=False)
+        first = [int(np.flatnonzero(labels == label)[0]) for label in labels]
+        test = GTest(threshold)
+        assert test.groups(test.learn(data, data.records.rows), data).tolist() == first
+        numbers_of_groups.add(n_groups)
+    assert len(numbers_of_groups) > 4
+    assert {1, 9} <= numbers_of_groups
+
+
+def test_tables_are_the_crossed_counts():
+    data = example_slice()
+    scope, sizes = np.array([5, 0, 3]), data.encoding.sizes
+    rows = np.arange(0, 60, 2)
+    tables = np.zeros(pair_cells(scope, sizes), np.int64)
+    count_pairs(data.records.codes, rows, scope, sizes, tables)
+    expected = [crossed(data.records.codes[rows], u, v, sizes).ravel() for u, v in ((5, 0), (5, 3), (0, 3))]
+    assert tables.tolist() == np.concatenate(expected).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.permutations(range(60)), st.tuples(*[st.integers(0, 60)] * 3).map(sorted))
+def test_shifted_tables_equal_a_recount(order, cuts):
+    kept, minus, plus = (np.array(order[a:b], np.int64) for a, b in zip([0, *cuts[:2]], cuts, strict=True))
+    test, data = GTest(), example_slice()
+    old = test.learn(data, np.append(kept, minus))
+    before = old.cells.tobytes(), old.hashes.tobytes()
+    rows = np.append(kept, plus)
+    revised, fresh = test.revise(old, data, minus, plus, lambda: rows), test.learn(data, rows)
+    assert revised.cells.tolist() == fresh.cells.tolist()
+    assert revised.hashes.tolist() == fresh.hashes.tolist()
+    assert (old.cells.tobytes(), old.hashes.tobytes()) == before
