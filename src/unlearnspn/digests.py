@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from unlearnspn.hashing import fingerprint, hash_counts
+from unlearnspn.hashing import fingerprint
 from unlearnspn.learning import Learner
-from unlearnspn.marginals import code_prints
+from unlearnspn.marginals import hash_marginals
 from unlearnspn.network import Node, Operation
 from unlearnspn.slices import Slice
 
@@ -49,8 +49,9 @@ def _kept(learner: Learner, node: Node, data: Slice) -> list[bytes]:
     clusters = struct.pack(f"<{len(node.clusters)}q", *node.clusters)
     parts = [struct.pack("<QQQ", node.key, *node.members), clusters]
     if node.marginals is not None:
-        prints = code_prints(node.scope, learner.encoding.sizes, learner.encoding.prints)
-        parts.append(b"marginals" + hash_counts(node.marginals, prints))
+        encoding = learner.encoding
+        hashes = hash_marginals(node.marginals, node.scope, encoding.sizes, encoding.prints)
+        parts.append(b"marginals" + hashes.tobytes())
     if node.independence is not None:
         parts.append(b"independence" + learner.independence.fingerprint(node.independence, data))
     if node.clustering is not None:

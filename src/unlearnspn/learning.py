@@ -180,12 +180,16 @@ class Learner:
             alone = np.flatnonzero(~decision.informative)
             return [*(scope[i : i + 1] for i in alone), scope[decision.informative]]
         assert decision.groups is not None
-        return [scope[decision.groups == group] for group in np.unique(decision.groups)]
+        members: dict[int, list[int]] = {}
+        for v, group in zip(scope.tolist(), decision.groups.tolist(), strict=True):
+            members.setdefault(group, []).append(v)
+        return [np.array(variables, np.int64) for variables in members.values()]
 
     def split_rows(self, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
         """Return the rows of each cluster that has any, in increasing order."""
         labels = self.clustering.assign(decision.clustering, self.slice(place), rows)
-        return {int(c): np.sort(rows[labels == c]) for c in np.unique(labels)}
+        sizes = self.clustering.sizes(decision.clustering)
+        return {int(c): np.sort(rows[labels == c]) for c in np.flatnonzero(sizes)}
 
     def count_codes(self, scope: Scope, rows: Rows) -> Counts:
         """Count the codes of some rows."""

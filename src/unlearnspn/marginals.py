@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Codes
-from unlearnspn.hashing import Keys
+from unlearnspn.hashing import Keys, mix64
 from unlearnspn.slices import Counts, Rows, Scope
 
 
@@ -60,11 +60,16 @@ def varies(column: npt.NDArray[Any], rows: Rows, missing: float) -> bool:
 
 
 @njit(cache=True)
-def code_prints(scope: Scope, sizes: Counts, prints: Keys) -> Keys:
-    """Return the fingerprints of the codes, laid out like the counts."""
-    flat = np.empty(sizes[scope].sum(), np.uint64)
+def hash_marginals(counts: Counts, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
+    """Sum count·hash over all codes: independent of their order and of codes that nobody has."""
+    hashes = np.zeros(2, np.uint64)
     start = 0
     for v in scope:
-        flat[start : start + sizes[v]] = prints[v, : sizes[v]]
+        for code in range(sizes[v]):
+            count = np.uint64(counts[start + code])
+            if count:
+                name = mix64(prints[v, code])
+                hashes[0] += count * name
+                hashes[1] += count * mix64(name)
         start += sizes[v]
-    return flat
+    return hashes

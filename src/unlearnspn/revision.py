@@ -193,10 +193,10 @@ class Revision:
         """Find the rows that change sides."""
         changes = {}
         for c, rows in self.learner.split_rows(decision, place, change.rows()).items():
-            before = known[c].gather_rows() if c in known else rows[:0]
-            plus = np.setdiff1d(rows, before, assume_unique=True)
-            changes[c] = Change(np.setdiff1d(before, rows, assume_unique=True), plus, lambda rows=rows: rows)  # type: ignore[misc]
-            self.rows_moved += int(np.isin(plus, change.plus, invert=True).sum())
+            before = np.sort(known[c].gather_rows()) if c in known else rows[:0]
+            plus = _difference(rows, before)
+            changes[c] = Change(_difference(before, rows), plus, lambda rows=rows: rows)  # type: ignore[misc]
+            self.rows_moved += len(_difference(plus, np.sort(change.plus)))
         return changes
 
     def _learn(self, place: Place, rows: Rows) -> Node:
@@ -217,6 +217,20 @@ def _rows_after(node: Node | None, minus: Rows, plus: Rows) -> Callable[[], Rows
     if node is None:
         return lambda: np.sort(plus)
     return lambda: _without_and_with(np.sort(node.gather_rows()), minus, plus)
+
+
+@njit(cache=True)
+def _difference(rows: Rows, others: Rows) -> Rows:
+    """Return the rows that are not among the others; both are sorted."""
+    missing = np.empty(rows.size, np.int64)
+    number, other = 0, 0
+    for row in rows:
+        while other < others.size and others[other] < row:
+            other += 1
+        if other == others.size or others[other] != row:
+            missing[number] = row
+            number += 1
+    return missing[:number].copy()
 
 
 @njit(cache=True)

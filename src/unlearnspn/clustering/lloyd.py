@@ -298,18 +298,20 @@ def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
 
 
 @njit(cache=True)
-def hash_lines(space: Space, lines: Lines) -> Keys:
-    """Hash each line independently of the codes' order and of codes that nobody has."""
-    hashes = np.zeros((lines.shape[0], 2), np.uint64)
-    for line in range(lines.shape[0]):
-        for i in range(space.scope.size):
-            v = space.scope[i]
-            for entry in range(space.offsets[i], space.offsets[i + 1]):
-                value = np.uint64(lines[line, entry])
-                if value:
-                    place = entry - space.offsets[i]
-                    name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
-                    name = mix64(name)
-                    hashes[line, 0] += value * name
-                    hashes[line, 1] += value * mix64(name)
+def hash_rounds(space: Space, rounds: Lines) -> Keys:
+    """Hash each line of each round, independently of the codes' order and of codes that nobody has."""
+    n_rounds, n_lines, _ = rounds.shape
+    hashes = np.zeros((n_rounds, n_lines, 2), np.uint64)
+    for r in range(n_rounds):
+        for line in range(n_lines):
+            for i in range(space.scope.size):
+                v, start = space.scope[i], space.offsets[i]
+                for entry in range(start, space.offsets[i + 1]):
+                    value = np.uint64(rounds[r, line, entry])
+                    if value:
+                        place = entry - start
+                        name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
+                        name = mix64(name)
+                        hashes[r, line, 0] += value * name
+                        hashes[r, line, 1] += value * mix64(name)
     return hashes

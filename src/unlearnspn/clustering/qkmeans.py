@@ -18,7 +18,7 @@ from unlearnspn.clustering.base import Labels
 from unlearnspn.clustering.lloyd import (
     Lines,
     Space,
-    hash_lines,
+    hash_rounds,
     label,
     line_offsets,
     pick_seeds,
@@ -93,12 +93,12 @@ class QKMeans:
     def fingerprint(self, statistics: Rounds, data: Slice) -> bytes:
         """Hash seeds, sums, counts, centroids and sizes."""
         space = self._space(data)
-        lines = np.concatenate([statistics.sums, statistics.centroids]).reshape(-1, int(space.offsets[-1]))
         return fingerprint(
             [
                 b"qkmeans",
                 data.records.keys[statistics.seeds].tobytes(),
-                hash_lines(space, lines).tobytes(),
+                hash_rounds(space, statistics.sums).tobytes(),
+                hash_rounds(space, statistics.centroids).tobytes(),
                 statistics.counts.tobytes(),
                 statistics.sizes.tobytes(),
             ]
