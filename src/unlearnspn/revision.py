@@ -19,7 +19,7 @@ from unlearnspn.network import Address, Node, Operation
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Slice
 
-#: If more than this share of a node changes, it is learned anew: by then that is cheaper.
+#: If more than this share of a cluster changes, it is learned anew, so that a large change is not walked in vain.
 LEARN_ANEW_SHARE = 0.25
 
 _MASK = (1 << 64) - 1

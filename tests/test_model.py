@@ -1,0 +1,51 @@
+"""All or nothing: a request that fails half-way, for whatever reason, leaves the model as it was."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from unlearnspn import SPN, Gaussian
+from unlearnspn.checks import CATEGORICAL, example_table
+
+
+class Fragile(Gaussian):
+    """Fails at the n-th revision from now on, in the middle of the walk."""
+
+    left = None
+
+    def revise(self, statistics, data, minus, plus):
+        if Fragile.left is not None:
+            Fragile.left -= 1
+            if Fragile.left < 0:
+                raise KeyboardInterrupt
+        return super().revise(statistics, data, minus, plus)
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+@pytest.mark.parametrize("request_name", ["unlearn", "learn", "rectify"])
+def test_an_interrupted_request_changes_nothing(after, request_name):
+    table = example_table(60)
+    leaves = {name: Fragile() for name in ("x0", "x1", "x2")}
+    spn = SPN(min_rows=10, leaves=leaves, categorical_features=list(CATEGORICAL)).fit(table)
+    before = pickle.dumps(spn)
+    # A record that does not change the coding, so that the network is revised and not learned anew.
+    row = next(i for i in range(60) if not spn.unlearn(i, dry_run=True).recoded)
+    requests = {
+        "unlearn": lambda: spn.unlearn(row),
+        "learn": lambda: spn.learn(table[row : row + 1], ids=[1000]),
+        "rectify": lambda: spn.rectify(table[row : row + 1], ids=[row]),
+    }
+    digests = spn.digest(), spn.state_digest(), spn.score_samples(table).tobytes()
+    Fragile.left = after
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            requests[request_name]()
+    finally:
+        Fragile.left = None
+    assert (spn.digest(), spn.state_digest(), spn.score_samples(table).tobytes()) == digests
+    assert spn.ids_ == list(range(60))
+    assert len(pickle.dumps(spn)) <= len(before) * 1.05
+    requests[request_name]()
+    assert spn.verify()
+    assert np.isfinite(spn.score(table))
