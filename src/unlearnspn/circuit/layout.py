@@ -1,0 +1,165 @@
+"""Flat arrays: what a circuit is stored as and executed from.
+
+Units stand in topological order, children before parents, the root last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit.expressions import (
+    Expression,
+    Input,
+    Sum,
+    Unit,
+    mixture,
+    product,
+)
+
+Indices = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All units of a circuit."""
+
+    #: What each unit is, a `Unit`.
+    units: npt.NDArray[np.uint8]
+    #: The variable of each input; -1 for sums and products.
+    variables: Indices
+    #: Unit u has the children `children[child_starts[u]:child_starts[u + 1]]`, with weights in `log_weights` (0 below
+    #: a product).
+    child_starts: npt.NDArray[np.int64]
+    children: Indices
+    log_weights: Floats
+    #: Unit u has the parameters `parameters[parameter_starts[u]:parameter_starts[u + 1]]`.
+    parameter_starts: npt.NDArray[np.int64]
+    parameters: Floats
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            getattr(self, field.name).flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return the arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def same(self, other: Layout) -> bool:
+        """Tell whether both hold the same bits."""
+        pairs = zip(self.arrays().values(), other.arrays().values(), strict=True)
+        return all(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs)
+
+    def children_of(self, unit: int) -> Indices:
+        """Return the children of a unit."""
+        return self.children[self.child_starts[unit] : self.child_starts[unit + 1]]
+
+    def parameters_of(self, unit: int) -> Floats:
+        """Return the parameters of a unit."""
+        return self.parameters[self.parameter_starts[unit] : self.parameter_starts[unit + 1]]
+
+    def with_parts(self, log_weights: Floats, parameters: Floats, units: npt.NDArray[np.uint8] | None = None) -> Layout:
+        """Return the same structure with other weights and parameters."""
+        return Layout(
+            self.units if units is None else units,
+            self.variables,
+            self.child_starts,
+            self.children,
+            log_weights,
+            self.parameter_starts,
+            parameters,
+        )
+
+    @cached_property
+    def inputs(self) -> npt.NDArray[np.int64]:
+        """The units that are inputs."""
+        return np.flatnonzero(self.units > Unit.PRODUCT)
+
+    def inputs_of(self, variable: int) -> npt.NDArray[np.int64]:
+        """Return the inputs of one variable."""
+        return np.flatnonzero(self.variables == variable)
+
+
+def lower(root: Expression) -> Layout:
+    """Write an expression into arrays, every part once."""
+    order = _children_first(root)
+    places = {id(part): place for place, part in enumerate(order)}
+    units, variables, children, log_weights, child_counts = [], [], [], [], []
+    parameters: list[Floats] = []
+    for part in order:
+        if isinstance(part, Input):
+            units.append(part.unit)
+            variables.append(part.variable)
+            child_counts.append(0)
+            parameters.append(part.parameters)
+            continue
+        parts = part.parts if isinstance(part, Sum) else part.factors
+        units.append(Unit.SUM if isinstance(part, Sum) else Unit.PRODUCT)
+        variables.append(-1)
+        child_counts.append(len(parts))
+        children.extend([places[id(child)] for child in parts])
+        log_weights.extend(part.log_weights if isinstance(part, Sum) else [0.0] * len(parts))
+        parameters.append(_NOTHING)
+    return Layout(
+        np.array(units, np.uint8),
+        np.array(variables, np.int32),
+        _starts(child_counts),
+        np.array(children, np.int32),
+        np.array(log_weights, np.float64),
+        _starts(map(len, parameters)),
+        np.concatenate(parameters),
+    )
+
+
+_NOTHING = np.zeros(0)
+
+
+def _starts(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _children_first(root: Expression) -> list[Expression]:
+    """List every part once, children before parents, without recursing: circuits may be deep."""
+    order: list[Expression] = []
+    seen: set[int] = set()
+    pending: list[tuple[Expression, bool]] = [(root, False)]
+    while pending:
+        part, ready = pending.pop()
+        if ready:
+            order.append(part)
+            continue
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Input):
+            order.append(part)
+            continue
+        pending.append((part, True))
+        parts = part.parts if isinstance(part, Sum) else part.factors
+        pending.extend((child, False) for child in reversed(parts))
+    return order
+
+
+def lift(layout: Layout, change: Callable[[Input], Expression] = lambda part: part) -> Expression:
+    """Read an expression out of arrays, pruning anew, with every input exchanged for what `change` makes of it."""
+    uses = np.bincount(layout.children, minlength=len(layout))
+    made: list[Expression] = []
+    for unit, kind in enumerate(layout.units.tolist()):
+        if kind > Unit.PRODUCT:
+            part = change(Input(Unit(kind), int(layout.variables[unit]), layout.parameters_of(unit)))
+        else:
+            start, end = layout.child_starts[unit], layout.child_starts[unit + 1]
+            parts = [made[child] for child in layout.children[start:end].tolist()]
+            part = mixture(parts, layout.log_weights[start:end].tolist()) if kind == Unit.SUM else product(parts)
+        if isinstance(part, Sum) and uses[unit] > 1 and not part.shared:
+            part = Sum(part.parts, part.log_weights, shared=True)
+        made.append(part)
+    return made[-1]
