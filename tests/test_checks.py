@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from unlearnspn import RDC, SPN, Categorical, Gaussian, GTest, QKMeans, checks
+from unlearnspn.circuit.expressions import Unit, numeric
 from unlearnspn.exact_sum import Moments
 from unlearnspn.schema import Kind
 
@@ -84,7 +85,7 @@ def test_the_checks_catch_broken_estimators():
 
 
 @dataclass(frozen=True)
-class Laplace:
+class AroundMedian:
     """A user's own leaf: everything a protocol asks, nothing of ours."""
 
     name: str = "median"
@@ -106,14 +107,21 @@ class Laplace:
     def parameters(self, statistics, data):
         return {"median": statistics[len(statistics) // 2] if statistics else 0.0}
 
+    def express(self, statistics, data):
+        return numeric(Unit.GAUSSIAN, data.variable, self.parameters(statistics, data)["median"], 1.0)
+
+    def categories(self, data):
+        return ()
+
     def log_density(self, statistics, data, values):
-        density = -np.abs(values - self.parameters(statistics, data)["median"]) - np.log(2.0)
+        with np.errstate(over="ignore"):
+            density = -0.5 * (values - self.parameters(statistics, data)["median"]) ** 2 - 0.5 * np.log(2.0 * np.pi)
         return np.where(np.isnan(values), 0.0, density)
 
 
 def test_a_users_own_leaf_works():
-    checks.check_leaf(Laplace())
-    spn = SPN(min_rows=5, leaves={"x0": Laplace()})
+    checks.check_leaf(AroundMedian())
+    spn = SPN(min_rows=5, leaves={"x0": AroundMedian()})
     checks.check_spn(spn)
     fitted = spn.set_params(categorical_features=list(checks.CATEGORICAL)).fit(checks.example_table())
     assert {node.distribution for node in fitted.root_.walk()} == {None, "median", "gaussian", "categorical"}

@@ -191,6 +191,18 @@ class CategoricalCoder:
         """How many categories there are now."""
         return len(self.index)
 
+    @cached_property
+    def canonical_codes(self) -> npt.NDArray[np.int64]:
+        """The codes in use, in the canonical order of their categories: booleans, numbers by value, strings."""
+        present = [(_rank(category), code) for code, category in enumerate(self.categories) if category is not None]
+        return np.array([code for _, code in sorted(present)], np.int64)
+
+    @cached_property
+    def canonical_categories(self) -> tuple[Category, ...]:
+        """The categories that there are now, in canonical order."""
+        by_code = [self.categories[code] for code in self.canonical_codes.tolist()]
+        return tuple(category for category in by_code if category is not None)
+
     @property
     def grouped(self) -> bool:
         """Whether there are too many categories for a code each."""
@@ -234,6 +246,13 @@ class CategoricalCoder:
     def released(self) -> bytes:
         """Fingerprint of what the released model shows of this column: its categories."""
         return fingerprint(sorted(self.index))
+
+
+def _rank(category: Category) -> tuple[int, Category]:
+    """Return what categories of all types can be sorted by."""
+    if isinstance(category, bool):
+        return 0, category
+    return (2 if isinstance(category, str) else 1), category
 
 
 Coder = NumericCoder | CategoricalCoder

@@ -8,8 +8,10 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.circuit.expressions import Expression
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.tables import Category
 
 S = TypeVar("S")
 
@@ -42,6 +44,12 @@ class Leaf(Protocol[S]):
 
     def parameters(self, statistics: S, data: Slice) -> Mapping[str, Any]:
         """Return the parameters, for reading."""
+
+    def express(self, statistics: S, data: Slice) -> Expression:
+        """Return the distribution as part of a circuit; its bits depend on the statistics and the encoding alone."""
+
+    def categories(self, data: Slice) -> tuple[Category, ...]:
+        """Return the categories that `express` gives probabilities to, in canonical order; none of a numeric leaf."""
 
     def log_density(self, statistics: S, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the log-density of each value, 0 where it is missing.

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.leaves.level_counts import LevelCounts, count_levels, hash_levels, shift_levels
+from unlearnspn.circuit.expressions import Expression, categorical
+from unlearnspn.leaves.level_counts import (
+    LevelCounts,
+    count_levels,
+    hash_levels,
+    shift_levels,
+    smoothed_log_probabilities,
+)
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.tables import Category
 
 #: The share of one category's smoothing that all categories never seen get together.
 UNSEEN = 0.01
@@ -67,6 +75,15 @@ class Categorical:
         clash = len({category for category, _ in present}) < len(present)
         named = {repr(category) if clash else category: probabilities[level] for category, level in present}
         return {"probabilities": named, "unseen": probabilities[-2]}
+
+    def express(self, statistics: LevelCounts, data: Slice) -> Expression:
+        """Return the distribution as part of a circuit."""
+        codes = data.encoding.categorical(data.variable).canonical_codes
+        return categorical(data.variable, smoothed_log_probabilities(*statistics, codes, self.alpha, UNSEEN))
+
+    def categories(self, data: Slice) -> tuple[Category, ...]:
+        """Return the categories of the column."""
+        return data.encoding.categorical(data.variable).canonical_categories
 
     def log_density(self, statistics: LevelCounts, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the log-probability of each level, 0 where it is missing."""

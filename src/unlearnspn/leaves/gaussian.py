@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.circuit.expressions import Expression, Unit, numeric
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import fingerprint
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.tables import Category
 
 _LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -58,6 +60,14 @@ class Gaussian:
         """Return mean and standard deviation."""
         mean, std = self._parameters(statistics, data)
         return {"mean": mean, "std": std}
+
+    def express(self, statistics: Moments, data: Slice) -> Expression:
+        """Return the distribution as part of a circuit."""
+        return numeric(Unit.GAUSSIAN, data.variable, *self._parameters(statistics, data))
+
+    def categories(self, data: Slice) -> tuple[Category, ...]:
+        """Return nothing: the variable is numeric."""
+        return ()
 
     def log_density(self, statistics: Moments, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the log-density of each value, 0 where it is missing."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Levels
 from unlearnspn.hashing import Keys, mix64
+from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows
 
 
@@ -69,3 +71,36 @@ def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64
         low += np.uint64(counts[i]) * name
         high += np.uint64(counts[i]) * mix64(name)
     return low, high
+
+
+@njit(cache=True)
+def smoothed_log_probabilities(
+    levels: Counts, counts: Counts, outcomes: Counts, alpha: float, unseen: float
+) -> npt.NDArray[np.float64]:
+    """Return log((count + alpha) / total) of each outcome, given by its level, then of those never seen together.
+
+    A level below zero is that of an outcome nobody has; what was never seen has `unseen`·alpha in place of
+    count + alpha.
+    """
+    largest, n_records = -1, 0
+    for i in range(levels.size):
+        largest = max(largest, levels[i])
+        n_records += counts[i]
+    by_level = np.zeros(largest + 1, np.int64)
+    for i in range(levels.size):
+        by_level[levels[i]] = counts[i]
+    total = n_records + alpha * (outcomes.size + unseen)
+    log_probabilities = np.empty(outcomes.size + 1)
+    for i in range(outcomes.size):
+        level = outcomes[i]
+        count = by_level[level] if 0 <= level <= largest else 0
+        log_probabilities[i] = _log_share(count + alpha, total)
+    log_probabilities[outcomes.size] = _log_share(alpha * unseen, total)
+    return log_probabilities
+
+
+@njit(cache=True)
+def _log_share(part: float, total: float) -> float:
+    # Shares below the normal doubles are as good as none, and `log` does not know them.
+    share = part / total
+    return log(share) if share >= 2.0**-1022 else -np.inf
