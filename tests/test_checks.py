@@ -8,6 +8,8 @@ import pytest
 from unlearnspn import RDC, SPN, Categorical, Gaussian, GTest, QKMeans, checks
 from unlearnspn.circuit.expressions import Unit, numeric
 from unlearnspn.exact_sum import Moments
+from unlearnspn.leaves import Bernoulli, ChowLiu, Exponential, Histogram, LogNormal, Poisson, Support
+from unlearnspn.leaves.level_counts import LevelCounts
 from unlearnspn.schema import Kind
 
 
@@ -28,9 +30,23 @@ def test_our_clusterings_pass(clustering):
     checks.check_clustering(clustering)
 
 
-def test_our_leaves_pass():
-    checks.check_leaf(Gaussian())
-    checks.check_leaf(Categorical(), categorical=True)
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        Gaussian(),
+        Categorical(),
+        Bernoulli(),
+        Poisson(),
+        Exponential(),
+        LogNormal(),
+        Histogram(),
+        Histogram(n_bins=3, alpha=0.1),
+        ChowLiu(),
+        ChowLiu(alpha=2.0, beta=0.1),
+    ],
+)
+def test_our_leaves_pass(leaf):
+    checks.check_leaf(leaf)
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,62 @@ class Rounded(Gaussian):
     def revise(self, statistics, data, minus, plus):
         exact = super().revise(statistics, data, minus, plus)
         return Moments(exact.n, exact.first + 1, exact.second)
+
+
+class NamedByCode(Categorical):
+    """Its fingerprint goes by codes."""
+
+    def fingerprint(self, statistics, data):
+        return repr(sorted(zip(*map(np.ndarray.tolist, statistics), strict=True))).encode()
+
+
+class ShownByCode(Categorical):
+    """It shows its categories in the order of their codes."""
+
+    def outcomes(self, data, variable):
+        coder = data.encoding.categorical(variable)
+        return super().outcomes(data, variable)._replace(levels=np.arange(len(coder.categories)))
+
+
+class Timid(Histogram):
+    """What it becomes in a circuit depends on what its statistics were made of."""
+
+    def revise(self, statistics, data, minus, plus):
+        revised = super().revise(statistics, data, minus, plus)
+        return LevelCounts(revised.levels[::-1], revised.counts[::-1])
+
+    def express(self, statistics, data):
+        return numeric(Unit.GAUSSIAN, data.variable, float(statistics.levels[:1].sum()), 1.0)
+
+
+class Undefined(Exponential):
+    """It has no answer to missing values."""
+
+    def parameters(self, statistics, data):
+        return {"mean": statistics.mean() if statistics.n else np.nan}
+
+
+class Choosy(Gaussian):
+    """It can model nothing."""
+
+    @property
+    def support(self):
+        return Support("nothing", lambda values: np.zeros(len(values), bool))
+
+
+@pytest.mark.parametrize(
+    ("leaf", "complaint"),
+    [
+        (NamedByCode(), "fingerprint depends on codes"),
+        (ShownByCode(), "part of a circuit depends on codes"),
+        (Timid(), "another part of a circuit"),
+        (Undefined(), "NaN"),
+        (Choosy(), "can model none of the example columns"),
+    ],
+)
+def test_the_checks_catch_broken_leaves(leaf, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        checks.check_leaf(leaf)
 
 
 def test_the_checks_catch_broken_building_blocks():
@@ -109,6 +181,10 @@ class AroundMedian:
 
     def express(self, statistics, data):
         return numeric(Unit.GAUSSIAN, data.variable, self.parameters(statistics, data)["median"], 1.0)
+
+    @property
+    def support(self):
+        return Support("numbers")
 
     def categories(self, data):
         return ()

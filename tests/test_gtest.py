@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.independence import GTest
-from unlearnspn.independence.pair_tables import count_pairs, g_statistic, pair_cells
+from unlearnspn.pair_tables import count_pairs, g_statistic, pair_cells
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema

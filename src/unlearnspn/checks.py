@@ -6,13 +6,13 @@ Each check raises an `AssertionError` that names the property that failed.
 >>> check_spn(SPN(min_rows=5))
 >>> check_independence(GTest())
 >>> check_clustering(QKMeans())
->>> check_leaf(Categorical(), categorical=True)
+>>> check_leaf(Categorical())
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,15 +20,18 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering
+from unlearnspn.errors import InvalidTableError
 from unlearnspn.hashing import derive_key
 from unlearnspn.independence import IndependenceTest
-from unlearnspn.leaves import Leaf
+from unlearnspn.leaves import Bernoulli, Categorical, ChowLiu, Leaf, LearnedDistribution, check_support
 from unlearnspn.records import Records
-from unlearnspn.schema import Schema
+from unlearnspn.schema import Kind, Schema
 from unlearnspn.slices import Rows, Slice
 from unlearnspn.spn import SPN
-from unlearnspn.tables import read_table
+from unlearnspn.tables import Table as ReadTable
+from unlearnspn.tables import is_missing, read_table
 
 Table = npt.NDArray[np.object_]
 
@@ -49,6 +52,38 @@ def example_table(n_rows: int = 60, seed: int = 0) -> Table:
     table[:, 5] = rng.random(n_rows) < 0.3 + 0.2 * group
     table[rng.random(table.shape) < 0.05] = None
     return table
+
+
+ExampleColumn = tuple[Kind, list[Any]]
+
+
+def example_columns(n_rows: int = 60, seed: int = 0) -> dict[str, ExampleColumn]:
+    """Return columns of many kinds to try leaves on: those of `example_table`, and others that are special in some way.
+
+    >>> [name for name, (kind, _) in example_columns().items() if kind is Kind.CATEGORICAL]
+    ['x3', 'x4', 'x5', 'booleans', 'digits', 'always true', 'unknown category']
+    """
+    rng = np.random.default_rng(seed)
+    table = example_table(n_rows, seed)
+    kinds = [Kind.CATEGORICAL if categorical else Kind.NUMERIC for categorical in CATEGORICAL]
+    columns = {f"x{v}": (kind, table[:, v].tolist()) for v, kind in enumerate(kinds)}
+    sizes = rng.standard_normal(n_rows)
+    special: dict[str, tuple[Kind, Any]] = {
+        "counts": (Kind.NUMERIC, rng.poisson(3.0, n_rows).astype(float)),
+        "zeros": (Kind.NUMERIC, np.zeros(n_rows)),
+        "skewed": (Kind.NUMERIC, np.exp(3.0 * sizes)),
+        "huge": (Kind.NUMERIC, np.copysign(1.7e308, sizes)),
+        "tiny": (Kind.NUMERIC, 5e-324 * rng.integers(1, 9, n_rows)),
+        "unknown number": (Kind.NUMERIC, np.full(n_rows, np.nan)),
+        "booleans": (Kind.CATEGORICAL, sizes > 0.0),
+        "digits": (Kind.CATEGORICAL, (sizes > 0.5).astype(int)),
+        "always true": (Kind.CATEGORICAL, np.full(n_rows, True)),
+        "unknown category": (Kind.CATEGORICAL, np.full(n_rows, None)),
+    }
+    for name, (kind, values) in special.items():
+        column = values.tolist()
+        columns[name] = kind, [None, *column[1:-1], None]
+    return columns
 
 
 # -- estimators --------------------------------------------------------------------------------------------------------
@@ -159,18 +194,45 @@ def _assert_same(one: SPN, other: SPN, X: Table, what: str) -> None:
 # -- building blocks ---------------------------------------------------------------------------------------------------
 
 
-def check_leaf(leaf: Leaf[Any], categorical: bool = False) -> None:
-    """Revised statistics are those learned afresh, and give the same densities."""
-    for column in [j for j, kind in enumerate(CATEGORICAL) if kind == categorical]:
-        data, parts = _slice_and_parts(np.array([column]))
-        for before, minus, plus, after in parts:
-            kept = leaf.revise(leaf.learn(data, before), data, minus, plus)
-            fresh = leaf.learn(data, after)
-            assert leaf.fingerprint(kept, data) == leaf.fingerprint(fresh, data), "leaf: revise differs from learn"
-            table = data.records.levels if categorical else data.records.values
-            values = table[:, data.records.place[column]]
-            same = leaf.log_density(kept, data, values).tobytes() == leaf.log_density(fresh, data, values).tobytes()
-            assert same, "leaf: densities differ after revise"
+def check_leaf(leaf: Leaf[Any] | ChowLiu) -> None:
+    """Revised statistics are those learned afresh, give the same part of a circuit, and know nothing of codes.
+
+    A leaf is tried on every column of `example_columns` that it can model, a tree on all categorical ones together.
+    """
+    columns = example_columns()
+    if isinstance(leaf, ChowLiu):
+        together = [column for column in columns.values() if column[0] is Kind.CATEGORICAL]
+        for alone in (Categorical(), Bernoulli()):
+            leaves = [alone if _can_model(alone, column) else Categorical() for column in together]
+            _check_distribution(leaf.over(leaves), *_tell_twice(together))
+        return
+    fitting = [column for column in columns.values() if _can_model(leaf, column)]
+    tried = any(not all(map(is_missing, values)) for _, values in fitting)
+    assert tried, f"leaf: it can model none of the example columns (it is {leaf.kind}: {leaf.support.words})"
+    for column in fitting:
+        data, elsewhere = _tell_twice([column])
+        _check_distribution(leaf, data, elsewhere)
+        same = leaf.categories(data) == leaf.categories(elsewhere)
+        assert same, "leaf: its categories depend on their codes"
+
+
+def _check_distribution(distribution: LearnedDistribution[Any], data: Slice, elsewhere: Slice) -> None:
+    """Compare revised statistics with fresh ones, and with those of the same records elsewhere, coded otherwise."""
+    n_records = len(data.records)
+    slots, other_slots = (each.records.slots(range(n_records)) for each in (data, elsewhere))
+    for before, minus, plus, after in _parts(n_records):
+        old = distribution.learn(data, slots[before])
+        kept = distribution.revise(old, data, slots[minus], slots[plus])
+        fresh = distribution.learn(data, slots[after])
+        other = distribution.learn(elsewhere, other_slots[after])
+        name, shown = distribution.fingerprint(kept, data), lower(distribution.express(kept, data))
+        assert name == distribution.fingerprint(fresh, data), "leaf: revise differs from learn"
+        same = shown.same(lower(distribution.express(fresh, data)))
+        assert same, "leaf: another part of a circuit after revise than after learn"
+        assert name == distribution.fingerprint(other, elsewhere), "leaf: the fingerprint depends on codes"
+        same = shown.same(lower(distribution.express(other, elsewhere)))
+        assert same, "leaf: the part of a circuit depends on codes"
+        assert not np.isnan(np.append(shown.parameters, shown.log_weights)).any(), "leaf: NaN in the part of a circuit"
 
 
 def check_independence(test: IndependenceTest[Any]) -> None:
@@ -213,17 +275,56 @@ def _slice_and_parts(scope: Rows) -> tuple[Slice, Iterator[tuple[Rows, Rows, Row
     table = read_table(example_table())
     schema = Schema.of(table, list(CATEGORICAL), None)
     records = Records.learn(schema, derive_key(0, "checks"), 6, list(range(table.n_rows)), table)
+    return _whole(records, scope), _parts(table.n_rows)
 
-    def parts() -> Iterator[tuple[Rows, Rows, Rows, Rows]]:
-        rng = np.random.default_rng(0)
-        for _ in range(40):
-            rows = rng.permutation(table.n_rows)
-            a, b, c = np.sort(rng.integers(1, table.n_rows, 3))
-            kept, minus, plus = rows[:a], rows[a:b], rows[b:c]
-            yield np.append(kept, minus), minus, plus, np.append(kept, plus)
 
-    return Slice(records, records.encoding, scope, derive_key(0, "node")), parts()
+def _whole(records: Records, scope: Rows) -> Slice:
+    return Slice(records, records.encoding, scope, derive_key(0, "node"))
+
+
+def _parts(n_rows: int) -> Iterator[tuple[Rows, Rows, Rows, Rows]]:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = rng.permutation(n_rows)
+        a, b, c = np.sort(rng.integers(1, n_rows, 3))
+        kept, minus, plus = rows[:a], rows[a:b], rows[b:c]
+        yield np.append(kept, minus), minus, plus, np.append(kept, plus)
 
 
 def _giving(rows: Rows) -> Callable[[], Rows]:
     return lambda: rows
+
+
+def _can_model(leaf: Leaf[Any], column: ExampleColumn) -> bool:
+    kind, values = column
+    if leaf.kind is not kind:
+        return False
+    try:
+        check_support([leaf], _read([values]))
+    except InvalidTableError:
+        return False
+    return True
+
+
+def _tell_twice(columns: Sequence[ExampleColumn]) -> tuple[Slice, Slice]:
+    """Return the same records twice: learned at once, and come by in a way that gave categories other codes."""
+    table = _read([values for _, values in columns])
+    schema = Schema.of(table, [kind is Kind.CATEGORICAL for kind, _ in columns], None)
+    ids, key = list(range(table.n_rows)), derive_key(0, "checks")
+    at_once = Records.learn(schema, key, 6, ids, table)
+    # The last category of all comes first, then one that nobody else has; then they leave and all others come.
+    first: list[list[Any]] = []
+    for v, (kind, _) in enumerate(columns):
+        last = at_once.encoding.categorical(v).canonical_categories[-1:] if kind is Kind.CATEGORICAL else ()
+        first.append([last[0], "nobody else"] if last else [None, None])
+    in_steps = Records.learn(schema, key, 6, [-1, -2], _read(first))
+    in_steps.commit(in_steps.stage(in_steps.slots([-1, -2]), list(ids), table))
+    scope = np.arange(len(columns))
+    return _whole(at_once, scope), _whole(in_steps, scope)
+
+
+def _read(columns: Sequence[list[Any]]) -> ReadTable:
+    table = np.empty((len(columns[0]), len(columns)), object)
+    for j, values in enumerate(columns):
+        table[:, j] = values
+    return read_table(table)

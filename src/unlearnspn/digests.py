@@ -41,8 +41,8 @@ def node_digests(learner: Learner, node: Node) -> tuple[bytes, bytes]:
 def _leaf(learner: Learner, node: Node) -> bytes:
     """Return what a leaf contributes to its parent's digests: it keeps nothing that is not released."""
     data = Slice(learner.records, learner.encoding, node.scope, node.key)
-    variable = data.variable
-    return struct.pack("<qq", variable, node.n_records) + learner.leaves[variable].fingerprint(node.statistics, data)
+    head = struct.pack(f"<{node.scope.size + 2}q", node.scope.size, *node.scope, node.n_records)
+    return head + learner.leaf(node.scope).fingerprint(node.statistics, data)
 
 
 def _kept(learner: Learner, node: Node, data: Slice) -> list[bytes]:

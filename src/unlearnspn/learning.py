@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from unlearnspn.clustering import Clustering
 from unlearnspn.coding import CategoricalCoder, Encoding
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import IndependenceTest
-from unlearnspn.leaves import Leaf
+from unlearnspn.leaves import ChowLiu, Leaf, LearnedDistribution
 from unlearnspn.marginals import add_codes, informativeness, varies
 from unlearnspn.network import Node, Operation, cluster_key, scope_key
 from unlearnspn.records import Records
@@ -65,6 +66,25 @@ class Learner:
     independence: IndependenceTest[Any]
     clustering: Clustering[Any]
     leaves: Sequence[Leaf[Any]]
+    #: The joint distribution of the categorical variables of a naive factorization, if they are to have one.
+    tree: ChowLiu | None = None
+
+    @cached_property
+    def _joint_leaf(self) -> LearnedDistribution[Any] | None:
+        return None if self.tree is None else self.tree.over(self.leaves)
+
+    @cached_property
+    def _joins_tree(self) -> npt.NDArray[np.bool_]:
+        """Which variables a tree takes."""
+        tree, leaves = self.tree, enumerate(self.leaves)
+        return np.array([tree is not None and tree.takes(leaf, self.encoding, v) for v, leaf in leaves], np.bool_)
+
+    def leaf(self, scope: Scope) -> LearnedDistribution[Any]:
+        """Return the distribution that a leaf over some variables has."""
+        if scope.size == 1:
+            return self.leaves[int(scope[0])]
+        assert self._joint_leaf is not None
+        return self._joint_leaf
 
     def slice(self, place: Place) -> Slice:
         """Return what a node at this place sees."""
@@ -131,15 +151,14 @@ class Learner:
 
     def learn_factor(self, decision: Decision, place: Place, scope: Scope, rows: Rows) -> Node:
         """Learn a child of a product; a leaf has no choices of its own, so it needs no key of its own."""
-        if scope.size == 1:
+        if scope.size == 1 or decision.operation is Operation.NAIVE_FACTORIZATION:
             return self.create_leaf(Place(scope, place.key, keeps_rows=False), rows)
         connected = decision.operation is Operation.SPLIT_VARIABLES
         return self.learn_spn(place.variables(scope, connected), rows)
 
     def create_leaf(self, place: Place, rows: Rows) -> Node:
-        """CreateLeaf: learn the distribution of a single variable."""
-        data = self.slice(place)
-        statistics = self.leaves[data.variable].learn(data, rows)
+        """CreateLeaf: learn the distribution of a single variable, or of several in a tree."""
+        statistics = self.leaf(place.scope).learn(self.slice(place), rows)
         return self.node(_LEAF, place, rows.size, rows=rows, statistics=statistics)
 
     def node(
@@ -174,7 +193,7 @@ class Learner:
         """Return the scopes of a product's children: uninformative variables alone, groups by first variable."""
         scope = place.scope
         if decision.operation is Operation.NAIVE_FACTORIZATION:
-            return [scope[i : i + 1] for i in range(scope.size)]
+            return self._factorize(decision, scope)
         if decision.operation is Operation.SPLIT_UNINFORMATIVE:
             assert decision.informative is not None
             alone = np.flatnonzero(~decision.informative)
@@ -184,6 +203,16 @@ class Learner:
         for v, group in zip(scope.tolist(), decision.groups.tolist(), strict=True):
             members.setdefault(group, []).append(v)
         return [np.array(variables, np.int64) for variables in members.values()]
+
+    def _factorize(self, decision: Decision, scope: Scope) -> list[Scope]:
+        """Return the scopes of leaves: a tree where several variables can form one, first, and single variables."""
+        assert decision.informative is not None
+        # Where no variable has two values, as a naive factorization may find, there is nothing that a tree could tell.
+        joining = self._joins_tree[scope] & decision.informative
+        if np.count_nonzero(joining) < 2:
+            joining[:] = False
+        tree, alone = scope[joining], scope[~joining]
+        return [*([tree] if tree.size else []), *(alone[i : i + 1] for i in range(alone.size))]
 
     def split_rows(self, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
         """Return the rows of each cluster that has any, in increasing order."""

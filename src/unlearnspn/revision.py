@@ -105,7 +105,7 @@ class Revision:
     def _revise_leaf(self, node: Node, change: Change) -> Node:
         learner = self.learner
         data = Slice(learner.records, learner.encoding, node.scope, node.key)
-        statistics = learner.leaves[data.variable].revise(node.statistics, data, change.minus, change.plus)
+        statistics = learner.leaf(node.scope).revise(node.statistics, data, change.minus, change.plus)
         rows, members = self._revise_rows(node, change)
         return Node(
             node.operation,

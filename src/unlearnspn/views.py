@@ -66,7 +66,7 @@ class NodeView:
         """The kind of a leaf's distribution; None for other nodes."""
         if self.operation is not Operation.CREATE_LEAF:
             return None
-        return self._learner.leaves[int(self._node.scope[0])].name
+        return self._learner.leaf(self._node.scope).name
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -74,7 +74,7 @@ class NodeView:
         if self.operation is not Operation.CREATE_LEAF:
             return {}
         data = Slice(self._learner.records, self._learner.encoding, self._node.scope, self._node.key)
-        return self._learner.leaves[data.variable].parameters(self._node.statistics, data)
+        return self._learner.leaf(data.scope).parameters(self._node.statistics, data)
 
     def walk(self) -> Iterator[NodeView]:
         """Yield this node and all below it, parents first."""

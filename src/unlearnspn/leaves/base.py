@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
 from unlearnspn.circuit.expressions import Expression
+from unlearnspn.leaves.support import Support
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Category
@@ -17,21 +15,17 @@ S = TypeVar("S")
 
 
 @runtime_checkable
-class Leaf(Protocol[S]):
-    """A univariate distribution, learned from exact statistics `S` that can be revised.
+class LearnedDistribution(Protocol[S]):
+    """A distribution of one variable or several, learned from exact statistics `S` that can be revised.
 
     The statistics are immutable and a pure function of the set of records: `revise(learn(A | B), B, C)` must equal
-    `learn(A | C)`. Parameters are derived from them by one fixed formula whenever they are needed.
-    `unlearnspn.checks.check_leaf` runs the contract.
+    `learn(A | C)`. Parameters are derived from them and from the encoding by one fixed formula whenever they are
+    needed. `unlearnspn.checks.check_leaf` runs the contract.
     """
 
     @property
     def name(self) -> str:
-        """The name under which the leaf is shown."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of variable that it models."""
+        """The name under which the distribution is shown."""
 
     def learn(self, data: Slice, rows: Rows) -> S:
         """Gather the statistics of some rows."""
@@ -46,13 +40,23 @@ class Leaf(Protocol[S]):
         """Return the parameters, for reading."""
 
     def express(self, statistics: S, data: Slice) -> Expression:
-        """Return the distribution as part of a circuit; its bits depend on the statistics and the encoding alone."""
+        """Return the distribution as part of a circuit; no bit of it may depend on codes or on the order of rows.
+
+        Of the encoding it may use what the digest of the model covers: categories, centre and scale.
+        """
+
+
+@runtime_checkable
+class Leaf(LearnedDistribution[S], Protocol[S]):
+    """A distribution of one variable."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of variable that it models."""
+
+    @property
+    def support(self) -> Support:
+        """The values that it can model."""
 
     def categories(self, data: Slice) -> tuple[Category, ...]:
         """Return the categories that `express` gives probabilities to, in canonical order; none of a numeric leaf."""
-
-    def log_density(self, statistics: S, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return the log-density of each value, 0 where it is missing.
-
-        Numeric variables give floats (NaN: missing), categorical ones levels (-1: missing, -2: never seen).
-        """

@@ -1,18 +1,48 @@
-"""Kernels on pair tables: for each pair of variables, how many records have each pair of codes.
+"""Pair tables: for each pair of variables, how many records have each pair of codes.
 
-The tables of a node lie one after another in a single array, pairs (0, 1), (0, 2), … in the order of its scope.
+The tables of a node lie one after another in a single array, pairs (0, 1), (0, 2), … in the order of its scope. A
+record changes one cell of each, so a revision costs the number of pairs, whatever the number of records.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from unlearnspn.coding import Codes
 from unlearnspn.hashing import Keys, mix64
-from unlearnspn.independence.components import find, join
-from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x
-from unlearnspn.slices import Counts, Rows, Scope
+from unlearnspn.portable_math import x_log_x
+from unlearnspn.slices import Counts, Rows, Scope, Slice
+
+
+class PairTables(NamedTuple):
+    """The tables of all pairs, one after another, and a hash of them that is kept up to date."""
+
+    cells: Counts
+    hashes: Keys
+
+    @classmethod
+    def learn(cls, data: Slice, rows: Rows) -> PairTables:
+        """Count the tables of all pairs."""
+        scope, sizes = data.scope, data.encoding.sizes
+        cells = np.zeros(pair_cells(scope, sizes), np.int64)
+        count_pairs(data.records.codes, rows, scope, sizes, cells)
+        return cls(cells, hash_tables(cells, scope, sizes, data.encoding.prints))
+
+    def revise(self, data: Slice, minus: Rows, plus: Rows) -> PairTables:
+        """Change one cell of each pair for each row."""
+        revised = PairTables(self.cells.copy(), self.hashes.copy())
+        codes, encoding = data.records.codes, data.encoding
+        for changed, sign in ((minus, -1), (plus, 1)):
+            if changed.size:
+                shift_pairs(codes, changed, data.scope, encoding.sizes, encoding.prints, *revised, sign)
+        return revised
+
+    def fingerprint(self) -> bytes:
+        """Return the hash of all cells."""
+        return self.hashes.tobytes()
 
 
 @njit(cache=True)
@@ -80,7 +110,10 @@ def _lookup(count: int, table: Counts) -> int:
 
 @njit(cache=True)
 def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tuple[int, int]:
-    """Return G/2 as a fixed-point integer, and the degrees of freedom, of a table without its missing codes."""
+    """Return G/2 as a fixed-point integer, and the degrees of freedom, of a table without its missing codes.
+
+    G/2 is the number of records that have both variables times their mutual information.
+    """
     total, half_g, filled_rows, filled_columns = 0, 0, 0, 0
     columns = np.zeros(n_columns, np.int64)
     for a in range(1, n_rows):
@@ -101,29 +134,6 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
             half_g -= _lookup(columns[b], logs)
     half_g += _lookup(total, logs)
     return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0)
-
-
-@njit(cache=True)
-def dependent_groups(tables: Counts, scope: Scope, sizes: Counts, cut: float, logs: Counts) -> Counts:
-    """Join the variables of every pair with G > 2·cut·degrees of freedom; pairs joined already are skipped."""
-    width = scope.size
-    parents = np.arange(width)
-    separate = width
-    start = 0
-    for i in range(width - 1):
-        if separate == 1:
-            break
-        u = scope[i]
-        for j in range(i + 1, width):
-            v = scope[j]
-            cells = sizes[u] * sizes[v]
-            if find(parents, i) != find(parents, j):
-                half_g, freedom = g_statistic(tables[start : start + cells], sizes[u], sizes[v], logs)
-                if freedom > 0 and half_g > cut * freedom * (1 << X_LOG_X_BITS):
-                    join(parents, i, j)
-                    separate -= 1
-            start += cells
-    return np.array([find(parents, i) for i in range(width)])
 
 
 @njit(cache=True)

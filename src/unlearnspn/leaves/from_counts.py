@@ -1,0 +1,107 @@
+"""What leaves have in common that are learned from counts of categories."""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit.expressions import Expression, categorical
+from unlearnspn.leaves.level_counts import (
+    LevelCounts,
+    count_levels,
+    hash_levels,
+    shift_levels,
+    smoothed_log_probabilities,
+)
+from unlearnspn.schema import Kind
+from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.tables import Category
+
+
+class Outcomes(NamedTuple):
+    """What a categorical variable can be, and how much of the smoothing falls to what was never seen."""
+
+    #: In canonical order.
+    categories: tuple[Category, ...]
+    #: The code of each category; -1 for one that nobody has.
+    levels: Counts
+    #: The share of one category's smoothing that all categories never seen get together.
+    unseen: float
+
+
+@runtime_checkable
+class HasOutcomes(Protocol):
+    """A leaf of a categorical variable that can be part of a joint distribution of several."""
+
+    def outcomes(self, data: Slice, variable: int) -> Outcomes:
+        """Return what a variable can be."""
+
+
+class FromCounts(ABC):
+    """A leaf of a categorical variable: relative frequencies with additive smoothing."""
+
+    alpha: float
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name under which the leaf is shown."""
+
+    @abstractmethod
+    def outcomes(self, data: Slice, variable: int) -> Outcomes:
+        """Return what a variable can be."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of variable that it models."""
+        return Kind.CATEGORICAL
+
+    def learn(self, data: Slice, rows: Rows) -> LevelCounts:
+        """Count the levels that occur."""
+        records, variable = data.records, data.variable
+        n_levels = len(data.encoding.categorical(variable).categories)
+        return LevelCounts(*count_levels(records.levels, rows, records.place[variable], n_levels))
+
+    def revise(self, statistics: LevelCounts, data: Slice, minus: Rows, plus: Rows) -> LevelCounts:
+        """Take rows out and put others in."""
+        records = data.records
+        return LevelCounts(*shift_levels(*statistics, records.levels, minus, plus, records.place[data.variable]))
+
+    def fingerprint(self, statistics: LevelCounts, data: Slice) -> bytes:
+        """Hash the categories that occur, by their own fingerprints, with their counts."""
+        low, high = hash_levels(*statistics, data.encoding.categorical(data.variable).category_prints)
+        return struct.pack("<QQ", int(low), int(high))
+
+    def parameters(self, statistics: LevelCounts, data: Slice) -> Mapping[str, Any]:
+        """Return the probability of each category of the column, and that of all others together."""
+        *probabilities, unseen = np.exp(self._log_probabilities(statistics, data)).tolist()
+        names = readable(self.categories(data))
+        return {"probabilities": dict(zip(names, probabilities, strict=True)), "unseen": unseen}
+
+    def express(self, statistics: LevelCounts, data: Slice) -> Expression:
+        """Return the distribution as part of a circuit."""
+        return categorical(data.variable, self._log_probabilities(statistics, data))
+
+    def categories(self, data: Slice) -> tuple[Category, ...]:
+        """Return the categories that `express` gives probabilities to, in canonical order."""
+        return self.outcomes(data, data.variable).categories
+
+    def _log_probabilities(self, statistics: LevelCounts, data: Slice) -> npt.NDArray[np.float64]:
+        """Return the log-probability of each category, then of those never seen together."""
+        _, levels, unseen = self.outcomes(data, data.variable)
+        return smoothed_log_probabilities(*statistics, levels, self.alpha, unseen)
+
+
+def readable(categories: tuple[Category, ...]) -> list[Category]:
+    """Return categories as keys of a mapping: as they are, but by name where a column has both True and 1.
+
+    >>> readable((False, "a")), readable((True, 1))
+    ([False, 'a'], ['True', '1'])
+    """
+    clash = len(set(categories)) < len(categories)
+    return [repr(category) if clash else category for category in categories]
