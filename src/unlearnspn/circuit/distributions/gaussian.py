@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 from numba import njit
-from scipy.special import log_ndtr, ndtri_exp
 
-from unlearnspn.circuit.distributions.base import Floats
-from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN
+from unlearnspn.circuit.distributions import standard_normal
+from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
+from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
+from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 
-_LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-_LARGEST = 1.7976931348623157e308
+_LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
+_SQRT_HALF = math.sqrt(0.5)
+_POINTS, _WEIGHTS = unit_interval_rule(64)
 
 
 @njit(cache=True, nogil=True)
@@ -20,13 +22,29 @@ def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
     mean, std = parameters[OWN], parameters[OWN + 1]
     constant = -(math.log(std) + _LOG_SQRT_TWO_PI)
-    # Halved first, so that the difference of two huge values of opposite sign stays finite.
-    half_mean = 0.5 * mean
-    precision = min(2.0 / std, _LARGEST) if std > 1e-308 else _LARGEST
+    if std < 1e-300 or std > 1e150:
+        _add_at_extreme_scales(mean, std, constant, values, total)
+        return
+    # A difference that overflows is impossible at these scales, as its square says.
+    factor = _SQRT_HALF / std
     for r in range(total.size):
         value = values[r]
-        score = (0.5 * value - half_mean) * precision
-        density = constant - 0.5 * score * score
+        score = (value - mean) * factor
+        density = constant - score * score
+        total[r] += density if value == value else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _add_at_extreme_scales(mean: float, std: float, constant: float, values: Floats, total: Floats) -> None:
+    """Do the same where a difference of values or the inverse of the scale may overflow."""
+    before = 0.5 if std > 1.0 else 1.0
+    # The inverse of the least scale is too large for a number: in two steps.
+    first = 1.0 if std > 1.0 else 2.0**100
+    second = _SQRT_HALF / before / (std * first)
+    for r in range(total.size):
+        value = values[r]
+        score = min(abs(value * before - mean * before) * first, LARGEST) * second
+        density = constant - score * score
         total[r] += density if value == value else 0.0
 
 
@@ -37,61 +55,59 @@ class Gaussian:
 
     def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
         """Return the log-probability between closed bounds, as if nothing had been cut off."""
-        return log_normal_mass(*_scores(parameters, low, high))
+        return standard_normal.log_mass(*_scores(parameters, low, high))
 
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the inverse of the CDF, of what is left."""
-        low, high = parameters[:, LOW], parameters[:, HIGH]
-        scores = normal_quantile(*_scores(parameters, low, high), parameters[:, LOG_MASS], shares)
-        return np.clip(parameters[:, OWN] + parameters[:, OWN + 1] * scores, low, high)
+        low, high, std = parameters[:, LOW], parameters[:, HIGH], parameters[:, OWN + 1]
+        steps, sides = standard_normal.quantile(*_scores(parameters, low, high), shares)
+        start = np.select([sides < 0.0, sides > 0.0], [low, high], parameters[:, OWN])
+        with np.errstate(over="ignore"):
+            return keep_within(start + std * steps, shares, low, high)
 
     def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
-        """Return the expectation of (x - centre)**order, by recursion over the orders."""
-        mean, std, log_mass = parameters[:, OWN], parameters[:, OWN + 1], parameters[:, LOG_MASS]
-        bounds = [
-            (bound - centre, std * np.exp(_log_normal_density((bound - mean) / std) - log_mass))
-            for bound in (parameters[:, LOW], parameters[:, HIGH])
-        ]
-        before, now = np.zeros(len(parameters)), np.ones(len(parameters))
-        for k in range(1, order + 1):
-            low, high = (_edge(distance, density, k - 1) for distance, density in bounds)
-            before, now = now, (mean - centre) * now + (k - 1) * std * std * before - (high - low)
-        return now
+        """Return the expectation of (x - centre)**order."""
+        result = np.empty(len(parameters))
+        uncut = np.isinf(parameters[:, LOW]) & np.isinf(parameters[:, HIGH])
+        mean, std = parameters[uncut, OWN], parameters[uncut, OWN + 1]
+        result[uncut] = shifted_moment(mean, centre[uncut], std, _standard_moments(order), order)
+        result[~uncut] = _cut_moment(parameters[~uncut], order, centre[~uncut])
+        return result
 
     def mode(self, parameters: Floats) -> Floats:
         """Return where the density is largest."""
         return np.clip(parameters[:, OWN], parameters[:, LOW], parameters[:, HIGH])
 
 
-def log_normal_mass(low: Floats, high: Floats) -> Floats:
-    """Return the log of Φ(high) - Φ(low), accurate in both tails."""
-    flip = low > 0
-    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-    larger = log_ndtr(high)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(larger == -np.inf, -np.inf, larger + np.log1p(-np.exp(log_ndtr(low) - larger)))
-
-
-def normal_quantile(low: Floats, high: Floats, log_mass: Floats, shares: Floats) -> Floats:
-    """Return the inverse of the CDF of a standard normal distribution cut off at `low` and `high`."""
-    flip = low > 0
-    start = log_ndtr(np.where(flip, -high, low))
-    with np.errstate(divide="ignore"):
-        reached = np.logaddexp(start, np.log(np.where(flip, 1.0 - shares, shares)) + log_mass)
-    score = ndtri_exp(np.minimum(reached, 0.0))
-    return np.where(flip, -score, score)
-
-
-def _scores(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _scores(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return how many standard deviations the bounds are from the mean, and from each other."""
     mean, std = parameters[:, OWN], parameters[:, OWN + 1]
-    with np.errstate(over="ignore"):
-        return (0.5 * low - 0.5 * mean) / std * 2.0, (0.5 * high - 0.5 * mean) / std * 2.0
+    return _in_units(low, mean, std), _in_units(high, mean, std), _in_units(high, low, std)
 
 
-def _log_normal_density(scores: Floats) -> Floats:
-    return -0.5 * scores * scores - _LOG_SQRT_TWO_PI
+def _in_units(end: Floats, start: Floats, unit: Floats) -> Floats:
+    """Return (end - start) / unit, without overflow on the way, and 0 between equal infinities."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(end == start, 0.0, (0.5 * end - 0.5 * start) / unit * 2.0)
 
 
-def _edge(distance: Floats, density: Floats, power: int) -> Floats:
-    """Return distance**power·density, 0 at an infinite bound."""
-    return np.where(np.isinf(distance), 0.0, np.where(np.isinf(distance), 0.0, distance) ** power * density)
+def _standard_moments(order: int) -> list[float]:
+    """Return the moments of the standard normal distribution: products of odd numbers.
+
+    >>> _standard_moments(4)
+    [1.0, 0.0, 1.0, 0.0, 3.0]
+    """
+    return [0.0 if k % 2 else float(math.prod(range(1, k, 2))) for k in range(order + 1)]
+
+
+def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
+    """Integrate over what matters around the mode: recursion over the orders would cancel in the tails."""
+    mean, std = parameters[:, OWN], parameters[:, OWN + 1]
+    mode = np.clip(mean, parameters[:, LOW], parameters[:, HIGH])
+    score = _in_units(mode, mean, std)
+    reach = standard_normal.reach(score, 60.0 + 4.0 * order)
+    first = -np.minimum(_in_units(mode, parameters[:, LOW], std), reach)
+    last = np.minimum(_in_units(parameters[:, HIGH], mode, std), reach)
+    steps = first[:, None] + (last - first)[:, None] * _POINTS
+    weights = _WEIGHTS * np.exp(-steps * (score[:, None] + 0.5 * steps))
+    return expected_power(mode, centre, std[:, None] * steps, weights, order)

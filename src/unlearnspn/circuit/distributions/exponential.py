@@ -1,0 +1,76 @@
+"""Exponential distributions, of numbers from 0 up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.circuit.distributions.base import Floats, keep_within
+from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
+from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+
+_POINTS, _WEIGHTS = unit_interval_rule(64)
+
+
+# Division as in NumPy: the check for zero that Python wants keeps the loop from being vectorised.
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
+    """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
+    mean = parameters[OWN]
+    constant = -math.log(mean)
+    for r in range(total.size):
+        value = values[r]
+        density = constant - value / mean
+        possible = density if value >= 0.0 else -math.inf
+        total[r] += possible if value == value else 0.0
+
+
+class Exponential:
+    """The mean."""
+
+    discrete = False
+
+    def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log-probability between closed bounds, as if nothing had been cut off."""
+        start, width = _in_means(parameters, low, high)
+        with np.errstate(divide="ignore"):
+            return np.where(width < 1.0, np.log(-np.expm1(-width)), np.log1p(-np.exp(-width))) - start
+
+    def quantile(self, parameters: Floats, shares: Floats) -> Floats:
+        """Return the inverse of the CDF, of what is left: it has no memory of what is below."""
+        low, high = np.maximum(parameters[:, LOW], 0.0), parameters[:, HIGH]
+        _, width = _in_means(parameters, low, high)
+        with np.errstate(over="ignore", divide="ignore"):
+            steps = -np.log1p(shares * np.expm1(-width))
+            return keep_within(low + parameters[:, OWN] * steps, shares, low, high)
+
+    def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
+        """Return the expectation of (x - centre)**order."""
+        result = np.empty(len(parameters))
+        endless = np.isinf(parameters[:, HIGH])
+        low, mean = np.maximum(parameters[endless, LOW], 0.0), parameters[endless, OWN]
+        factorials = [float(math.factorial(k)) for k in range(order + 1)]
+        result[endless] = shifted_moment(low, centre[endless], mean, factorials, order)
+        result[~endless] = _cut_moment(parameters[~endless], order, centre[~endless])
+        return result
+
+    def mode(self, parameters: Floats) -> Floats:
+        """Return where the density is largest."""
+        return np.maximum(parameters[:, LOW], 0.0)
+
+
+def _in_means(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return where the part of the interval above 0 starts and how long it is, in means."""
+    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return low / parameters[:, OWN], np.where(high == low, 0.0, (high - low) / parameters[:, OWN])
+
+
+def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
+    """Integrate over what matters: recursion over the orders would cancel between close bounds."""
+    low = np.maximum(parameters[:, LOW], 0.0)
+    _, width = _in_means(parameters, low, parameters[:, HIGH])
+    steps = np.minimum(width, 60.0 + 4.0 * order)[:, None] * _POINTS
+    return expected_power(low, centre, parameters[:, OWN][:, None] * steps, _WEIGHTS * np.exp(-steps), order)

@@ -1,0 +1,174 @@
+"""Histograms with bins of one width; the last bin includes its upper edge.
+
+Bins with a log-density of minus infinity may be added at the end of a line, to stack histograms of several lengths.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
+from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+
+_BINS = OWN + 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
+    """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
+    start, width = parameters[OWN], parameters[OWN + 1]
+    bins = parameters.size - _BINS
+    end = _edge(start, width, bins)
+    for r in range(total.size):
+        value = values[r]
+        if start <= value <= end:
+            total[r] += parameters[_BINS + _bin_of(value, start, width, bins)]
+        elif value == value:
+            total[r] = -math.inf
+
+
+class Histogram:
+    """Where the first bin starts, how wide bins are, and the log-density in each."""
+
+    discrete = False
+
+    def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log-probability between closed bounds, as if nothing had been cut off."""
+        result = np.empty(len(parameters))
+        _log_masses(parameters, low, high, result)
+        return result
+
+    def quantile(self, parameters: Floats, shares: Floats) -> Floats:
+        """Return the inverse of the CDF, of what is left."""
+        result = np.empty(len(parameters))
+        _quantiles(parameters, shares, result)
+        return keep_within(result, shares, parameters[:, LOW], parameters[:, HIGH])
+
+    def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
+        """Return the expectation of (x - centre)**order."""
+        result = np.empty(len(parameters))
+        _moments(parameters, order, centre, result)
+        return result
+
+    def mode(self, parameters: Floats) -> Floats:
+        """Return the middle of what is left of the first among the densest bins."""
+        result = np.empty(len(parameters))
+        _modes(parameters, result)
+        return np.clip(result, parameters[:, LOW], parameters[:, HIGH])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _edge(start: float, width: float, index: int) -> float:
+    return min(start + width * index, LARGEST)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bin_of(value: float, start: float, width: float, bins: int) -> int:
+    """Return the bin of a value that is in one; halves do not overflow."""
+    return int(min(max((0.5 * value - 0.5 * start) / width * 2.0, 0.0), bins - 1.0))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _overlap(line: Floats, index: int, low: float, high: float) -> tuple[float, float]:
+    """Return the part of a bin that is between bounds."""
+    start, width = line[OWN], line[OWN + 1]
+    return max(low, _edge(start, width, index)), min(high, _edge(start, width, index + 1))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_length(left: float, right: float) -> float:
+    if not left < right:
+        return -math.inf
+    length = right - left
+    return math.log(length) if length <= LARGEST else math.log(0.5 * right - 0.5 * left) + math.log(2.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _weigh(line: Floats, low: float, high: float, weights: Floats) -> float:
+    """Write the probabilities of the bins between bounds, relative to the largest, and return its logarithm."""
+    largest = -math.inf
+    for index in range(weights.size):
+        left, right = _overlap(line, index, low, high)
+        weights[index] = line[_BINS + index] + _log_length(left, right)
+        largest = max(largest, weights[index])
+    for index in range(weights.size):
+        weights[index] = math.exp(weights[index] - largest) if weights[index] > -math.inf else 0.0
+    return largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_masses(parameters: Floats, low: Floats, high: Floats, result: Floats) -> None:
+    weights = np.empty(parameters.shape[1] - _BINS)
+    for i in range(result.size):
+        largest = _weigh(parameters[i], low[i], high[i], weights)
+        result[i] = largest + math.log(weights.sum()) if largest > -math.inf else -math.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _quantiles(parameters: Floats, shares: Floats, result: Floats) -> None:
+    weights = np.empty(parameters.shape[1] - _BINS)
+    for i in range(result.size):
+        line = parameters[i]
+        _weigh(line, line[LOW], line[HIGH], weights)
+        missing = shares[i] * weights.sum()
+        result[i] = line[LOW]
+        for index in range(weights.size):
+            if weights[index] == 0.0:
+                continue
+            left, right = _overlap(line, index, line[LOW], line[HIGH])
+            part = min(missing / weights[index], 1.0)
+            result[i] = (1.0 - part) * left + part * right
+            missing -= weights[index]
+            if missing <= 0.0:
+                break
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _moments(parameters: Floats, order: int, centre: Floats, result: Floats) -> None:
+    weights = np.empty(parameters.shape[1] - _BINS)
+    for i in range(result.size):
+        line = parameters[i]
+        _weigh(line, line[LOW], line[HIGH], weights)
+        total = 0.0
+        for index in range(weights.size):
+            if weights[index] > 0.0:
+                left, right = _overlap(line, index, line[LOW], line[HIGH])
+                total += _uniform_moment(left, right, centre[i], order, weights[index])
+        result[i] = total / weights.sum()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _uniform_moment(left: float, right: float, centre: float, order: int, weight: float) -> float:
+    """Return weight times the expectation of (x - centre)**order between two numbers, all alike.
+
+    From the middle, only even powers of the distance to it count, and nothing cancels.
+    """
+    middle = (0.5 * left - 0.5 * centre) + (0.5 * right - 0.5 * centre)
+    half = 0.5 * right - 0.5 * left
+    scale = max(abs(middle), half)
+    if scale == 0.0:
+        return 0.0 if order else weight
+    middle, half = middle / scale, half / scale
+    moment, choices = 0.0, 1.0
+    for power in range(order + 1):
+        if power % 2 == 0:
+            moment += choices * middle ** (order - power) * half**power / (power + 1)
+        choices = choices * (order - power) / (power + 1)
+    moment *= weight
+    for _ in range(order if moment != 0.0 else 0):
+        moment *= scale
+    return moment
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _modes(parameters: Floats, result: Floats) -> None:
+    for i in range(result.size):
+        line = parameters[i]
+        result[i], largest = line[LOW], -math.inf
+        for index in range(line.size - _BINS):
+            left, right = _overlap(line, index, line[LOW], line[HIGH])
+            if left < right and line[_BINS + index] > largest:
+                result[i], largest = 0.5 * left + 0.5 * right, line[_BINS + index]

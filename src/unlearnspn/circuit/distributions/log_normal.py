@@ -1,0 +1,122 @@
+"""Log-normal distributions, of numbers above 0."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.circuit.distributions import standard_normal
+from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
+from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
+from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+
+_LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
+#: The least number above 0.
+_LEAST = 5e-324
+_POINTS, _WEIGHTS = unit_interval_rule(128)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
+    """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
+    mean, std = parameters[OWN], parameters[OWN + 1]
+    constant = -(math.log(std) + _LOG_SQRT_TWO_PI)
+    for r in range(total.size):
+        value = values[r]
+        if 0.0 < value <= LARGEST:
+            log_value = math.log(value)
+            score = (log_value - mean) / std
+            total[r] += constant - log_value - 0.5 * score * score
+        elif value == value:
+            total[r] = -math.inf
+
+
+class LogNormal:
+    """Mean and standard deviation of the logarithm."""
+
+    discrete = False
+
+    def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log-probability between closed bounds, as if nothing had been cut off."""
+        return standard_normal.log_mass(*_scores(parameters, low, high))
+
+    def quantile(self, parameters: Floats, shares: Floats) -> Floats:
+        """Return the inverse of the CDF, of what is left."""
+        low, high = np.maximum(parameters[:, LOW], _LEAST), parameters[:, HIGH]
+        mean, std = parameters[:, OWN], parameters[:, OWN + 1]
+        steps, sides = standard_normal.quantile(*_scores(parameters, parameters[:, LOW], high), shares)
+        with np.errstate(over="ignore", invalid="ignore"):
+            from_bound = np.where(sides < 0.0, low, high) * np.exp(std * steps)
+            return keep_within(np.where(sides == 0.0, np.exp(mean + std * steps), from_bound), shares, low, high)
+
+    def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
+        """Return the expectation of (x - centre)**order, integrated over the logarithm of x.
+
+        Powers are logarithms until the end: they may overflow where their product with the density does not.
+        """
+        if order == 0:
+            return np.ones(len(parameters))
+        std = parameters[:, OWN + 1]
+        low, high, width = _scores(parameters, parameters[:, LOW], parameters[:, HIGH])
+        start = standard_normal.nearest_to_mean(low, high)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            first, last = _window(low, high, width, order * std, 60.0 + 4.0 * order)
+            steps = first[:, None] + (last - first)[:, None] * _POINTS
+            peak = std * (np.clip(order * std, low, high) - start)
+            log_scale, distances = _distances(parameters, centre, std[:, None] * steps, peak)
+            exponents = order * np.log(np.abs(distances)) - steps * (start[:, None] + 0.5 * steps)
+            largest = np.maximum(exponents.max(axis=1), -LARGEST)
+            terms = np.where(distances < 0.0, -1.0, 1.0) ** order * np.exp(exponents - largest[:, None])
+            total = (last - first) * np.asarray(terms @ _WEIGHTS, np.float64)
+            log_factor = largest + order * log_scale - standard_normal.log_mass_ratio(low, high, width)
+            return np.where(total == 0.0, 0.0, total * np.exp(log_factor))
+
+    def mode(self, parameters: Floats) -> Floats:
+        """Return where the density is largest."""
+        with np.errstate(over="ignore", under="ignore"):
+            peak: Floats = np.exp(parameters[:, OWN] - parameters[:, OWN + 1] ** 2)
+        return np.clip(peak, np.maximum(parameters[:, LOW], _LEAST), np.minimum(parameters[:, HIGH], LARGEST))
+
+
+def _scores(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return how many standard deviations the bounds' logarithms are from the mean, and from each other."""
+    mean, std = parameters[:, OWN], parameters[:, OWN + 1]
+    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        log_low, log_high = np.log(low), np.log(high)
+        growth = (high - low) / low
+        width = np.where(growth < 1.0, np.log1p(growth), log_high - log_low)
+        return (log_low - mean) / std, (log_high - mean) / std, np.where(low == high, 0.0, width / std)
+
+
+def _window(low: Floats, high: Floats, width: Floats, tilt: Floats, negligible: float) -> tuple[Floats, Floats]:
+    """Return the first and the last step from the most probable score that count.
+
+    That is where the probability is and, further up, where its product with x**order is: `tilt` scores above the mean.
+    """
+    start, peak = standard_normal.nearest_to_mean(low, high), np.clip(tilt, low, high)
+    back = standard_normal.reach(np.minimum(start, 0.0), negligible)
+    ahead = peak - start + standard_normal.reach(np.maximum(peak - tilt, 0.0), negligible)
+    at_low, at_high = low >= 0.0, high <= 0.0
+    first = -np.minimum(np.select([at_low, at_high], [0.0, width], -low), back)
+    last = np.minimum(np.select([at_low, at_high], [width, 0.0], high), ahead)
+    return first, last
+
+
+def _distances(parameters: Floats, centre: Floats, log_steps: Floats, peak: Floats) -> tuple[Floats, Floats]:
+    """Return x - centre for x as far from the most probable number as `log_steps` says, and the log of their unit.
+
+    The unit is the number at `peak`, or the centre if that is larger.
+    """
+    mean = parameters[:, OWN]
+    low, high = np.maximum(parameters[:, LOW], 0.0), parameters[:, HIGH]
+    log_start = np.clip(mean, np.log(low), np.log(high))
+    start = np.clip(np.minimum(np.exp(mean), LARGEST), low, high)
+    log_unit = np.maximum(log_start + peak, np.log(np.abs(centre)))
+    offset = (start - centre) * np.exp(-log_unit)
+    relative = np.exp(log_start - log_unit)[:, None]
+    near = relative * np.expm1(np.minimum(log_steps, 1.0))
+    far = np.exp((log_start - log_unit)[:, None] + log_steps) - relative
+    return log_unit, offset[:, None] + np.where(log_steps < 1.0, near, far)

@@ -1,0 +1,45 @@
+"""Single numbers that hold all of the probability."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.circuit.distributions.base import Floats
+from unlearnspn.circuit.distributions.quadrature import expected_power
+from unlearnspn.circuit.expressions import LOW
+
+
+@njit(cache=True, nogil=True)
+def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
+    """Add the log-probability of every value; nothing for missing ones."""
+    point = parameters[LOW]
+    for r in range(total.size):
+        value = values[r]
+        total[r] += -math.inf if value < point or value > point else 0.0
+
+
+class Point:
+    """No parameters but the bounds, which are the same."""
+
+    discrete = True
+
+    def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log-probability between closed bounds: all or nothing."""
+        point = parameters[:, LOW]
+        return np.where((low <= point) & (point <= high), 0.0, -np.inf)
+
+    def quantile(self, parameters: Floats, shares: Floats) -> Floats:
+        """Return the number, whatever the share."""
+        return parameters[:, LOW].copy()
+
+    def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
+        """Return (x - centre)**order."""
+        single = np.ones((len(parameters), 1))
+        return expected_power(parameters[:, LOW], centre, 0.0 * single, single, order)
+
+    def mode(self, parameters: Floats) -> Floats:
+        """Return the number."""
+        return parameters[:, LOW].copy()

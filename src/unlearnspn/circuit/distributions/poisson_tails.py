@@ -1,0 +1,175 @@
+"""Probabilities of counts under a Poisson distribution: single ones, tails and ranges, as logarithms.
+
+Tails are relative to the probability of the count where they start. That ratio is an integral of a smooth function that
+falls from 1 (the incomplete gamma function, its variable on a log scale), which costs the same for every rate. Counts
+are whole numbers, kept as floats.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.circuit.distributions.base import LARGEST
+from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
+
+#: The logarithms of the factorials of small counts.
+_LOG_FACTORIALS = np.array([math.log(math.factorial(count)) for count in range(256)])
+_LOG_TWO_PI = math.log(2.0 * math.pi)
+_POINTS, _WEIGHTS = unit_interval_rule(48)
+#: What a tail leaves out is smaller by a factor of exp(-_NEGLIGIBLE).
+_NEGLIGIBLE = 45.0
+#: Above, not every whole number is a float.
+LAST_CONSECUTIVE = 2.0**53
+#: Ranges of fewer counts are added up one by one.
+_FEW = 64.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_probability(count: float, rate: float, log_rate: float) -> float:
+    """Return the log-probability of one count."""
+    if count == 0.0:
+        return -rate
+    if count < _LOG_FACTORIALS.size:
+        return count * log_rate - rate - float(_LOG_FACTORIALS[int(count)])
+    return smooth_log_probability(count, rate)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def smooth_log_probability(count: float, rate: float) -> float:
+    """Return the same for a large number that need not be whole, by Stirling's series: its terms do not cancel."""
+    inverse_square = 1.0 / (count * count)
+    series = (1.0 / 12.0 - (1.0 / 360.0 - inverse_square / 1260.0) * inverse_square) / count
+    return -_deviance(count, rate) - series - 0.5 * (math.log(count) + _LOG_TWO_PI)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _deviance(count: float, rate: float) -> float:
+    """Return count·log(count / rate) + rate - count, which is small if the two are close."""
+    difference = count - rate
+    if abs(difference) > 0.1 * count or abs(difference) > 0.1 * rate:
+        return count * math.log(count / rate) - difference
+    # log(count / rate) = 2·artanh(v), whose series starts with 2v; (count + rate)·v is the difference.
+    v = difference / (count + rate)
+    square, power, series = v * v, v, 0.0
+    for odd in range(3, 21, 2):
+        power *= square
+        series += power / odd
+    return difference * v + 2.0 * count * series
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _beyond_linear(v: float) -> float:
+    """Return exp(v) - 1 - v."""
+    if abs(v) > 0.3:
+        return math.expm1(v) - v
+    term, series = 0.5 * v * v, 0.0
+    for n in range(3, 15):
+        series += term
+        term *= v / n
+    return series
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_upper_ratio(count: float, rate: float) -> float:
+    """Return the log of P(X ≥ count) / P(X = count), for a count of at least the rate and 1."""
+    excess = count - rate
+    half = (excess - 0.5 * _NEGLIGIBLE) / count
+    square = 2.0 * _NEGLIGIBLE / count
+    end = square / (half + math.sqrt(half * half + square))
+    total = 0.0
+    for i in range(_POINTS.size):
+        v = end * _POINTS[i]
+        total += _WEIGHTS[i] * math.exp(-(excess * v + rate * _beyond_linear(-v)))
+    return math.log(total) + math.log(count) + math.log(end)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_lower_ratio(count: float, rate: float) -> float:
+    """Return the log of P(X ≤ count) / P(X = count), for a count of at most the rate."""
+    if count == 0.0:
+        return 0.0
+    excess = rate - count - 1.0
+    half = excess / rate
+    square = 2.0 * _NEGLIGIBLE / rate
+    end = square / (half + math.sqrt(half * half + square))
+    end = min(end, math.log1p((_NEGLIGIBLE + (count + 1.0) * end) / rate))
+    total = 0.0
+    for i in range(_POINTS.size):
+        v = end * _POINTS[i]
+        total += _WEIGHTS[i] * math.exp(-(excess * v + rate * _beyond_linear(v)))
+    return math.log(total) + math.log(rate) + math.log(end)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_without(log_share: float) -> float:
+    """Return log(1 - share)."""
+    if log_share < -1.0:
+        return math.log1p(-math.exp(log_share))
+    return math.log(-math.expm1(log_share)) if log_share < 0.0 else -math.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_at_least(count: float, rate: float, log_rate: float) -> float:
+    """Return log P(X ≥ count)."""
+    if count <= 0.0:
+        return 0.0
+    if count > LARGEST:
+        return -math.inf
+    if count > rate:
+        return log_probability(count, rate, log_rate) + _log_upper_ratio(count, rate)
+    return _log_without(log_at_most(count - 1.0, rate, log_rate))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_at_most(count: float, rate: float, log_rate: float) -> float:
+    """Return log P(X ≤ count)."""
+    if count < 0.0:
+        return -math.inf
+    if count > LARGEST:
+        return 0.0
+    if count <= rate:
+        return min(log_probability(count, rate, log_rate) + _log_lower_ratio(count, rate), 0.0)
+    beyond = count + 1.0
+    return _log_without(min(log_probability(beyond, rate, log_rate) + _log_upper_ratio(beyond, rate), 0.0))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_range(first: float, last: float, rate: float, log_rate: float) -> float:
+    """Return log P(first ≤ X ≤ last), for whole numbers of which `last` may be infinite."""
+    if first > last or first > LARGEST:
+        return -math.inf
+    if last - first < _FEW and last < LAST_CONSECUTIVE:
+        return _log_few(first, last, rate, log_rate)
+    if first > rate:
+        larger, smaller = log_at_least(first, rate, log_rate), log_at_least(last + 1.0, rate, log_rate)
+    elif last < rate:
+        larger, smaller = log_at_most(last, rate, log_rate), log_at_most(first - 1.0, rate, log_rate)
+    else:
+        below, above = log_at_most(first - 1.0, rate, log_rate), log_at_least(last + 1.0, rate, log_rate)
+        larger, smaller = 0.0, math.log(math.exp(below) + math.exp(above))
+    if larger == -math.inf:
+        return -math.inf
+    if smaller > larger - 1e-6:
+        # So short, for such a rate, that the probabilities are alike.
+        return log_probability(math.floor(0.5 * first + 0.5 * last), rate, log_rate) + math.log(last - first + 1.0)
+    return larger + _log_without(smaller - larger)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_few(first: float, last: float, rate: float, log_rate: float) -> float:
+    """Add up from the most probable count, outwards."""
+    peak = min(max(math.floor(rate), first), last)
+    total, term, count = 1.0, 1.0, peak
+    while count < last:
+        count += 1.0
+        term *= rate / count
+        total += term
+    term, count = 1.0, peak
+    while count > first:
+        term *= count / rate
+        count -= 1.0
+        total += term
+    return min(log_probability(peak, rate, log_rate) + math.log(total), 0.0)

@@ -1,0 +1,165 @@
+"""The standard normal distribution between two scores, however far out and however close to each other.
+
+Away from the mean everything is relative to the density at the nearer score: there Φ(high) - Φ(low) has no digits left,
+or is 0, but the integral of exp(-near·t - t²/2) over the steps t away from `near` is an ordinary number. `width` is
+high - low, which the caller knows more precisely than the scores tell.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erf, erfcx, erfinv, ndtr, ndtri  # type: ignore[import-untyped]
+
+from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
+
+Floats = npt.NDArray[np.float64]
+
+LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+_SQRT_HALF = math.sqrt(0.5)
+#: Scores beyond are taken for this, which is as impossible and does not give infinity minus infinity.
+_FARTHEST = 1e300
+_POINTS, _WEIGHTS = unit_interval_rule(10)
+
+
+def log_mass(low: Floats, high: Floats, width: Floats) -> Floats:
+    """Return the log of Φ(high) - Φ(low), to all digits that a logarithm can hold.
+
+    >>> log_mass(np.array([-1.0, 40.0]), np.array([1.0, np.inf]), np.array([2.0, np.inf])).round(6)
+    array([  -0.381715, -804.608442])
+    """
+    with np.errstate(over="ignore"):
+        near = nearest_to_mean(low, high)
+        return log_mass_ratio(low, high, width) - 0.5 * near * near - LOG_SQRT_TWO_PI
+
+
+def log_mass_ratio(low: Floats, high: Floats, width: Floats) -> Floats:
+    """Return the log of (Φ(high) - Φ(low)) / φ(nearest), where φ is the density and `nearest` the score next to 0."""
+    low, high, width = _limited(low), _limited(high), _limited(width)
+    result = np.empty(len(low))
+    around = (low < 0.0) & (high > 0.0)
+    result[around] = _log_mass_around(low[around], high[around]) + LOG_SQRT_TWO_PI
+    away = ~around
+    near = np.abs(nearest_to_mean(low[away], high[away]))
+    with np.errstate(divide="ignore"):
+        result[away] = np.log(_tail(near, width[away]))
+    return result
+
+
+def quantile(low: Floats, high: Floats, width: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Return the inverse of the CDF between two scores, as steps away from the score that is nearest to the mean.
+
+    The second result says where the steps start: -1 for `low`, 1 for `high`, 0 for the mean.
+    """
+    low, high, width = _limited(low), _limited(high), _limited(width)
+    steps = np.empty(len(low))
+    above, below = low >= 0.0, high <= 0.0
+    below &= ~above
+    around = ~(above | below)
+    steps[around] = _quantile_around(low[around], high[around], shares[around])
+    steps[above] = _tail_quantile(low[above], width[above], shares[above])
+    steps[below] = -_tail_quantile(-high[below], width[below], 1.0 - shares[below])
+    return steps, below.astype(np.float64) - above
+
+
+def nearest_to_mean(low: Floats, high: Floats) -> Floats:
+    """Return the score between the bounds where the density is largest."""
+    return np.minimum(np.maximum(0.0, low), high)
+
+
+def reach(score: Floats, negligible: float | Floats) -> Floats:
+    """Return how far from a score (of either sign), outwards, the density falls by a factor exp(-negligible)."""
+    score = np.abs(_limited(score))
+    with np.errstate(over="ignore"):
+        return 2.0 * negligible / (score + np.sqrt(score * score + 2.0 * negligible))
+
+
+def _limited(scores: Floats) -> Floats:
+    return np.clip(scores, -_FARTHEST, _FARTHEST)
+
+
+def _log_mass_around(low: Floats, high: Floats) -> Floats:
+    within = 0.5 * (erf(high * _SQRT_HALF) - erf(low * _SQRT_HALF))
+    outside = ndtr(low) + ndtr(-high)
+    with np.errstate(divide="ignore"):
+        result: Floats = np.where(outside < 0.5, np.log1p(-np.minimum(outside, 0.5)), np.log(within))
+    return result
+
+
+def _mills(score: Floats) -> Floats:
+    """Return (1 - Φ(score)) / φ(score)."""
+    return math.sqrt(0.5 * math.pi) * np.asarray(erfcx(score * _SQRT_HALF))
+
+
+def _density_ratio(near: Floats, steps: Floats) -> Floats:
+    """Return φ(near + steps) / φ(near)."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp(-steps * (near + 0.5 * steps))
+
+
+def _is_short(near: Floats, width: Floats) -> npt.NDArray[np.bool_]:
+    """Tell where the density changes by little, so that differences would cancel."""
+    with np.errstate(over="ignore"):
+        return width * np.maximum(near, 1.0) < 1.0
+
+
+def _tail(near: Floats, width: Floats) -> Floats:
+    """Return the mass between near ≥ 0 and near + width, relative to the density at `near`."""
+    result = np.empty(len(near))
+    short = _is_short(near, width)
+    result[short] = _short_tail(near[short], width[short])
+    long = ~short
+    result[long] = _mills(near[long]) - _mills(near[long] + width[long]) * _density_ratio(near[long], width[long])
+    return result
+
+
+def _short_tail(near: Floats, width: Floats) -> Floats:
+    return width * (_density_ratio(near[:, None], width[:, None] * _POINTS) @ _WEIGHTS)
+
+
+def _quantile_around(low: Floats, high: Floats, shares: Floats) -> Floats:
+    """Go by the mean or by a tail, whichever is nearer."""
+    start, end = erf(low * _SQRT_HALF), erf(high * _SQRT_HALF)
+    reached = start + shares * (end - start)
+    mass = 0.5 * (end - start)
+    below, above = ndtr(low) + shares * mass, ndtr(-high) + (1.0 - shares) * mass
+    tail = np.where(below < above, ndtri(below), -ndtri(above))
+    result: Floats = np.where(np.abs(reached) < 0.5, erfinv(np.clip(reached, -0.5, 0.5)) / _SQRT_HALF, tail)
+    return result
+
+
+def _tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
+    """Return the steps from near ≥ 0 that hold these shares of the mass up to near + width."""
+    result = np.empty(len(near))
+    short = _is_short(near, width)
+    result[short] = _short_tail_quantile(near[short], width[short], shares[short])
+    long = ~short
+    result[long] = _long_tail_quantile(near[long], width[long], shares[long])
+    return np.clip(result, 0.0, np.where(width < _FARTHEST, width, np.inf))
+
+
+def _short_tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
+    """Newton's method for the mass, which is almost linear here."""
+    target = shares * _short_tail(near, width)
+    steps = shares * width
+    for _ in range(5):
+        steps = steps - (_short_tail(near, steps) - target) / _density_ratio(near, steps)
+    return steps
+
+
+def _long_tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
+    """Newton's method for the log of the mass beyond, which is concave: from too many steps it only goes down."""
+    all_beyond = _mills(near)
+    with np.errstate(divide="ignore"):
+        log_beyond = np.log1p(-np.minimum(shares * _tail(near, width) / all_beyond, 1.0))
+    steps = np.where(log_beyond < 0.0, np.inf, 0.0)
+    inner = (log_beyond < 0.0) & (log_beyond > -np.inf)
+    near, log_beyond, log_all_beyond = near[inner], log_beyond[inner], np.log(all_beyond[inner])
+    step = reach(near, -log_beyond)
+    for _ in range(8):
+        beyond = _mills(near + step)
+        step = step + (np.log(beyond) - log_all_beyond - step * (near + 0.5 * step) - log_beyond) * beyond
+    steps[inner] = step
+    return steps
