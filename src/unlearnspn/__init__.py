@@ -1,26 +1,55 @@
 """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
 
+from unlearnspn.base import Verification
+from unlearnspn.circuit import Circuit, Range
+from unlearnspn.classifier import SPNClassifier
 from unlearnspn.clustering import QKMeans
-from unlearnspn.errors import InvalidTableError, LastRecordError, RecordIdError
+from unlearnspn.errors import (
+    ImpossibleEvidenceError,
+    InvalidEvidenceError,
+    InvalidTableError,
+    LastRecordError,
+    RecordIdError,
+)
 from unlearnspn.independence import RDC, GTest
-from unlearnspn.leaves import Categorical, Gaussian
+from unlearnspn.leaves import (
+    Bernoulli,
+    Categorical,
+    ChowLiu,
+    Exponential,
+    Gaussian,
+    Histogram,
+    LogNormal,
+    Poisson,
+)
 from unlearnspn.network import Operation
 from unlearnspn.report import ChangedOperation, Report
-from unlearnspn.spn import SPN, Verification
+from unlearnspn.spn import SPN
 
 __all__ = [
     "RDC",
     "SPN",
+    "Bernoulli",
     "Categorical",
     "ChangedOperation",
+    "ChowLiu",
+    "Circuit",
+    "Exponential",
     "GTest",
     "Gaussian",
+    "Histogram",
+    "ImpossibleEvidenceError",
+    "InvalidEvidenceError",
     "InvalidTableError",
     "LastRecordError",
+    "LogNormal",
     "Operation",
+    "Poisson",
     "QKMeans",
+    "Range",
     "RecordIdError",
     "Report",
+    "SPNClassifier",
     "Verification",
 ]
 __version__ = "0.1.0"

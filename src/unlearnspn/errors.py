@@ -20,6 +20,14 @@ class LastRecordError(ValueError):
     """The request would leave no record at all; a model of nothing does not exist."""
 
 
+class InvalidEvidenceError(ValueError):
+    """Evidence or an event cannot be read, or does not fit the columns it speaks of."""
+
+
+class ImpossibleEvidenceError(ValueError):
+    """The evidence has probability 0 under the model, so nothing can be said given it."""
+
+
 def listing(items: Iterable[Any], shown: int = _SHOWN) -> str:
     """Write out up to ten items, and how many more there are.
 

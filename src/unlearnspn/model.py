@@ -12,20 +12,25 @@ from typing import Any
 import numpy as np
 
 from unlearnspn import digests
+from unlearnspn.circuit import Circuit
+from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering
 from unlearnspn.coding import Encoding
+from unlearnspn.derivation import Derivation
 from unlearnspn.errors import LastRecordError
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.learning import Learner, Place
-from unlearnspn.leaves import Leaf
+from unlearnspn.leaves import ChowLiu, Leaf
 from unlearnspn.network import Address, Node
+from unlearnspn.origins import Origin
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
 from unlearnspn.revision import Change, Revision
 from unlearnspn.schema import Schema
-from unlearnspn.slices import Rows
+from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Table
 
 
@@ -40,11 +45,12 @@ class Settings:
     independence: IndependenceTest[Any]
     clustering: Clustering[Any]
     leaves: tuple[Leaf[Any], ...]
+    tree: ChowLiu | None = None
 
     @cached_property
     def released(self) -> bytes:
         """Fingerprint of what a released model shows of the settings: schema and leaves."""
-        return fingerprint([self.schema.digest(), *map(digests.describe, self.leaves)])
+        return fingerprint([self.schema.digest(), *map(digests.describe, (*self.leaves, self.tree))])
 
     @cached_property
     def all(self) -> bytes:
@@ -63,13 +69,25 @@ class Model:
         self.root = root
         #: The digests of the released model and of everything kept.
         self.digests = self._digest(self.learner, root, records.multiset.tobytes())
+        #: What the records' table was like, so that tables are given back alike.
+        self.origin: Origin | None = None
+        self._derivation = Derivation()
+        self._circuit: Circuit | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_derivation": None, "_circuit": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_derivation": Derivation()})
 
     @classmethod
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch."""
         records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
         learner = _learner(settings, records, records.encoding)
-        return cls(settings, records, learner.learn_spn(_root_place(settings), records.rows))
+        model = cls(settings, records, learner.learn_spn(_root_place(settings), records.rows))
+        model.origin = table.origin
+        return model
 
     def relearn(self) -> Model:
         """Learn from scratch on the records now held."""
@@ -80,6 +98,29 @@ class Model:
     def learner(self) -> Learner:
         """The learner for the records as they are."""
         return _learner(self.settings, self.records, self.records.encoding)
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit that serves the model; derived when it is first asked for after a change."""
+        if self._circuit is None:
+            layout = lower(self._derivation.express(self.learner, self.root))
+            self._circuit = Circuit(layout, self._domains(), self.origin)
+        return self._circuit
+
+    def forget_circuit(self) -> None:
+        """Drop the circuit, because the model has changed; what did not change is taken over into the next."""
+        self._circuit = None
+
+    def _domains(self) -> Domains:
+        records, encoding = self.records, self.records.encoding
+        schema, leaves = self.settings.schema, self.settings.leaves
+        return Domains(
+            tuple(
+                Domain(v.name, v.kind, v.family, leaf.categories(Slice(records, encoding, np.array([number]), 0)))
+                for number, (v, leaf) in enumerate(zip(schema.variables, leaves, strict=True))
+            ),
+            schema.id_column,
+        )
 
     def digest(self) -> str:
         """Digest the released model."""
@@ -179,6 +220,7 @@ class _Outcome:
             model.records.commit(staged)
         model.root = self.root
         model.digests = self.digests
+        model.forget_circuit()
 
 
 def _learner(settings: Settings, records: Records, encoding: Encoding) -> Learner:
@@ -189,6 +231,7 @@ def _learner(settings: Settings, records: Records, encoding: Encoding) -> Learne
         settings.independence,
         settings.clustering,
         settings.leaves,
+        settings.tree,
     )
 
 

@@ -74,7 +74,7 @@ def scope_key(parent: int, scope: Scope) -> int:
     return derive_key(parent, "scope", scope.astype("<i8").tobytes())
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Node:
     """A node with its state: what was asked to choose its operation, kept so that it can be asked again.
 

@@ -61,6 +61,10 @@ class Schema:
                 variables.append(Variable(column.name, Kind.NUMERIC, Family.NUMBER))
         return cls(tuple(variables), id_column)
 
+    def with_target(self, name: str, family: Family) -> Schema:
+        """Return the schema with one more variable: the classes that are to be predicted."""
+        return Schema((*self.variables, Variable(name, Kind.CATEGORICAL, family)), self.id_column)
+
     @property
     def names(self) -> list[str]:
         """The names of the variables, in order."""

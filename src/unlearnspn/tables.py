@@ -1,97 +1,38 @@
 """Reading tables: pandas, polars, Arrow and anything else narwhals knows, or a 2-D array.
 
 A `Table` is a list of columns that are either numbers or categories; nothing after this module knows where they
-came from.
+came from, but for the `Origin`, by which `writing` gives answers as the same kind of table.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from enum import StrEnum
-from numbers import Real
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.cells import Category, Family, is_missing, token
+from unlearnspn.columns import Column, Factor, read_series, read_vector
 from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.holders import holder_of
+from unlearnspn.origins import ColumnOrigin, Library, Origin, read_label
 
-Category = str | bool | int | float
-
-_ADVICE = "convert it to numbers (for dates: days since a date of yours) or to strings"
-
-
-class Family(StrEnum):
-    """The sort of values that a column holds, as far as its type tells."""
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    TEXT = "text"
-    MIXED = "mixed"
-    EMPTY = "missing"
-
-    def accepts(self, other: Family) -> bool:
-        """Tell whether values of the other family can be read by a column of this one."""
-        return self is other or self is Family.MIXED or other is Family.EMPTY
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A categorical column: its distinct categories, and each row's place among them (-1: missing)."""
-
-    categories: list[Category]
-    places: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column as it came: numbers as float64 (NaN: missing), everything else as Python objects."""
-
-    name: str
-    family: Family
-    values: npt.NDArray[Any]
-    #: The type of the column, not just its values, says that it holds categories.
-    categorical: bool = False
-
-    def odd_value(self, expected: Family | None = None) -> str:
-        """Name the first value that is not of the expected family, or not of the first value's."""
-        for row, value in enumerate(self.values.tolist()):
-            if is_missing(value):
-                continue
-            family = _family(self.name, value)
-            expected = expected or family
-            if family is not expected:
-                return f"row {row} holds {value!r}"
-        return "no value"
-
-    def numbers(self) -> npt.NDArray[np.float64]:
-        """Return the values as numbers, equal ones in equal bits; infinities are refused."""
-        if self.family is Family.EMPTY:
-            return np.full(len(self.values), np.nan)
-        infinite = np.flatnonzero(np.isinf(self.values))
-        if infinite.size:
-            raise InvalidTableError(
-                f"column {self.name!r} has infinite values in rows {listing(infinite.tolist())}: "
-                "replace them, or mark them as missing"
-            )
-        return np.where(np.isnan(self.values), np.nan, self.values + 0.0)
-
-    def factor(self) -> Factor:
-        """Return the values as categories."""
-        if self.family is Family.EMPTY:
-            return Factor([], np.full(len(self.values), -1, np.int64))
-        if self.family is Family.NUMBER:
-            return _factor_numbers(self.numbers())
-        places: dict[tuple[type, Any], int] = {}  # by type too: True and 1 are equal, but not the same category
-        coded = [
-            -1 if is_missing(value) else places.setdefault((type(value), value), len(places))
-            for value in self.values.tolist()
-        ]
-        return _merge_factor([_category(self.name, value) for _, value in places], np.asarray(coded, np.int64))
+__all__ = [
+    "Category",
+    "Column",
+    "Factor",
+    "Family",
+    "OpenTable",
+    "Table",
+    "is_missing",
+    "open_table",
+    "read_column",
+    "read_table",
+    "token",
+]
 
 
 @dataclass(frozen=True)
@@ -101,37 +42,60 @@ class Table:
     columns: list[Column]
     n_rows: int
     named: bool
+    #: Where the table came from, if it came from anywhere.
+    origin: Origin | None = None
 
     @property
     def names(self) -> list[str]:
         """The columns' names."""
         return [column.name for column in self.columns]
 
+    def rows(self, start: int, end: int) -> Table:
+        """Return some of the rows, without copying them.
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a value is None, NaN, pandas' NA or NaT.
-
-    >>> [is_missing(value) for value in (None, float("nan"), 0, "", "nan")]
-    [True, True, False, False, False]
-    """
-    if value is None:
-        return True
-    if isinstance(value, float | np.floating):
-        return bool(value != value)
-    return not isinstance(value, str) and type(value).__name__ in ("NAType", "NaTType")
+        >>> read_table([[1.5, "a"], [None, "b"], [2.5, "b"]]).rows(1, 3).columns[1].factor().categories
+        ['b']
+        """
+        columns = [column.rows(start, end) for column in self.columns]
+        return replace(self, columns=columns, n_rows=len(range(self.n_rows)[start:end]))
 
 
-def token(category: Category) -> bytes:
-    """Write a category in its canonical bytes; 1, 1.0 and True are told apart as people would.
+@dataclass(frozen=True)
+class OpenTable:
+    """A table before its columns are read."""
 
-    >>> token(1) == token(1.0), token(1) == token(True), token("1") == token(1)
-    (True, False, False)
-    """
-    if isinstance(category, bool):
-        return b"b1" if category else b"b0"
-    if isinstance(category, str):
-        return b"s" + category.encode("utf-8", "surrogatepass")
-    return b"n" + struct.pack("<d", float(category) + 0.0)
+    library: Library
+    #: The table as it came, or the array that was made of it.
+    native: Any
+    names: list[str]
+    #: The names as the library has them; the columns of arrays have numbers.
+    labels: list[Any]
+    n_rows: int
+    #: Reads a column by its position.
+    read: Callable[[int], Column]
+
+    def positions(self, without: str | None) -> list[int]:
+        """Return the positions of all columns but one."""
+        return [position for position, label in enumerate(self.labels) if label != without]
+
+    def named(self, positions: list[int]) -> bool:
+        """Tell whether names were given to some columns."""
+        return all(isinstance(self.labels[position], str) for position in positions)
+
+    def origin(self, positions: list[int]) -> Origin:
+        """Describe some of the columns."""
+        holder = holder_of(self.library)
+        return Origin(
+            self.library,
+            tuple(
+                ColumnOrigin(
+                    self.names[position],
+                    read_label(self.labels[position]),
+                    holder.type_of(holder.own_column(self.native, position)),
+                )
+                for position in positions
+            ),
+        )
 
 
 def read_table(X: Any, without: str | None = None) -> Table:
@@ -142,11 +106,29 @@ def read_table(X: Any, without: str | None = None) -> Table:
     """
     if isinstance(X, Table):
         return X
-    frame = _frame(X)
-    table = _read_array(X) if frame is None else _read_frame(frame, without)
-    if not table.columns:
+    table = open_table(X)
+    positions = table.positions(without)
+    if not positions:
         raise InvalidTableError(f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few")
-    return table
+    columns = [table.read(position) for position in positions]
+    return Table(columns, table.n_rows, table.named(positions), table.origin(positions))
+
+
+def read_column(X: Any, name: str) -> list[Any]:
+    """Return one column of a table as Python objects, unconverted."""
+    frame = _frame(X)
+    if frame is None:
+        raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
+    if name not in frame.columns:
+        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(frame.columns)}")
+    values: list[Any] = frame[name].to_list()
+    return values
+
+
+def open_table(X: Any) -> OpenTable:
+    """Find out what holds a table and what its columns are called."""
+    frame = _frame(X)
+    return _open_array(X) if frame is None else _open_frame(frame)
 
 
 def _frame(X: Any) -> Any:
@@ -166,66 +148,34 @@ def _frame(X: Any) -> Any:
     return frame
 
 
-def _read_frame(frame: Any, without: str | None) -> Table:
-    named = all(isinstance(name, str) for name in frame.columns if name != without)
-    pairs = zip(frame.iter_columns(), frame.columns, strict=True)
-    columns = [_read_series(series, name) for series, name in pairs if name != without]
-    return Table(columns, len(frame), named)
+def _open_frame(frame: Any) -> OpenTable:
+    libraries = {
+        nw.Implementation.PANDAS: Library.PANDAS,
+        nw.Implementation.POLARS: Library.POLARS,
+        nw.Implementation.PYARROW: Library.PYARROW,
+    }
+    if frame.implementation not in libraries:
+        frame = nw.from_native(frame.to_pandas())
+    library, labels = libraries[frame.implementation], list(frame.columns)
+    names, series = [str(label) for label in labels], list(frame.iter_columns())
+    holder = holder_of(library)
+
+    def read(position: int) -> Column:
+        return read_series(names[position], series[position], holder)
+
+    return OpenTable(library, frame.to_native(), names, labels, len(frame), read)
 
 
-def read_column(X: Any, name: str) -> list[Any]:
-    """Return one column of a table as Python objects, unconverted."""
-    frame = _frame(X)
-    if frame is None:
-        raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
-    if name not in frame.columns:
-        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(frame.columns)}")
-    values: list[Any] = frame[name].to_list()
-    return values
-
-
-def _read_series(series: Any, name: Any) -> Column:
-    dtype, name = series.dtype, str(name)
-    if dtype.is_numeric():
-        return Column(name, Family.NUMBER, _to_float(name, series.to_numpy()))
-    if dtype == nw.Boolean:
-        return Column(name, Family.BOOLEAN, _to_objects(series.to_list()), categorical=True)
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        column = _read_objects(name, _to_objects(series.to_list()))
-        return replace(column, categorical=True)
-    if dtype in (nw.Object, nw.Unknown):
-        return _read_objects(name, _to_objects(series.to_list()))
-    raise InvalidTableError(f"column {name!r} has type {dtype}, which cannot be modelled: {_ADVICE}")
-
-
-def _to_float(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    if values.dtype != object:
-        return values.astype(np.float64)
-    numbers = np.empty(len(values))
-    for row, value in enumerate(values.tolist()):
-        try:
-            numbers[row] = np.nan if is_missing(value) else float(value)
-        except OverflowError as error:
-            raise InvalidTableError(f"column {name!r} holds a number too large in row {row}") from error
-    return numbers
-
-
-def _to_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects
-
-
-def _read_array(X: Any) -> Table:
+def _open_array(X: Any) -> OpenTable:
     if hasattr(X, "toarray"):
         raise InvalidTableError("sparse matrices are not supported: pass X.toarray()")
-    if isinstance(X, np.ma.MaskedArray):
-        mask, X = np.ma.getmaskarray(X), X.data.astype(object)
-        X[mask] = None
     if isinstance(X, dict | str | bytes) or not hasattr(X, "__len__"):
         raise InvalidTableError(f"X must be a table or a 2-D array, not {type(X).__name__}")
+    library = Library.LISTS
+    if isinstance(X, np.ndarray):
+        library = Library.MASKED if isinstance(X, np.ma.MaskedArray) else Library.NUMPY
     try:
-        array = X if isinstance(X, np.ndarray) else np.asarray(X, object)
+        array = X if library is Library.MASKED else np.asarray(X, X.dtype if library is Library.NUMPY else object)
     except ValueError as error:
         raise InvalidTableError(f"X cannot be read as a table: {error}") from error
     if array.ndim != 2:
@@ -233,78 +183,19 @@ def _read_array(X: Any) -> Table:
             f"Expected 2D array, got {array.ndim}D array instead: X must have rows and columns. "
             "Reshape your data with X.reshape(-1, 1) if it has one column"
         )
-    columns = [_read_vector(f"x{j}", array[:, j]) for j in range(array.shape[1])]
-    return Table(columns, array.shape[0], named=False)
+    numbers = list(range(array.shape[1]))
+    names = [f"x{number}" for number in numbers]
+
+    def read(position: int) -> Column:
+        return read_vector(names[position], _unmasked(array[:, position]))
+
+    return OpenTable(library, array, names, numbers, array.shape[0], read)
 
 
-def _read_vector(name: str, vector: npt.NDArray[Any]) -> Column:
-    kind = vector.dtype.kind
-    if kind in "fiu":
-        return Column(name, Family.NUMBER, vector.astype(np.float64))
-    if kind == "b":
-        return Column(name, Family.BOOLEAN, vector.astype(object), categorical=True)
-    if kind in "OUT":
-        return _read_objects(name, vector.astype(object))
-    if kind == "c":
-        raise InvalidTableError(f"Complex data not supported: column {name!r}")
-    raise InvalidTableError(f"column {name!r} has type {vector.dtype}, which cannot be modelled: {_ADVICE}")
-
-
-def _read_objects(name: str, values: npt.NDArray[np.object_]) -> Column:
-    items = values.tolist()
-    # One look at each type that occurs is enough, and far cheaper than one at each value.
-    examples = {type(value): value for value in items if not is_missing(value)}
-    families = {_family(name, value) for value in examples.values()}
-    if not families:
-        return Column(name, Family.EMPTY, values)
-    if families == {Family.NUMBER}:
-        return Column(name, Family.NUMBER, _to_float(name, values))
-    family = families.pop() if len(families) == 1 else Family.MIXED
-    return Column(name, family, values, categorical=family is not Family.MIXED)
-
-
-def _family(name: str, value: Any) -> Family:
-    if isinstance(value, bool | np.bool_):
-        return Family.BOOLEAN
-    if isinstance(value, str):
-        return Family.TEXT
-    if isinstance(value, Real | Decimal):
-        return Family.NUMBER
-    if isinstance(value, complex):
-        raise InvalidTableError(f"Complex data not supported: column {name!r} holds {value!r}")
-    raise InvalidTableError(
-        f"column {name!r} holds {value!r} of type {type(value).__name__}; argument must be a string or a number, "
-        f"a boolean, or missing: {_ADVICE}"
-    )
-
-
-def _category(name: str, value: Any) -> Category:
-    match _family(name, value):
-        case Family.BOOLEAN:
-            return bool(value)
-        case Family.TEXT:
-            return str(value)
-        case _ if abs(value) == float("inf"):
-            raise InvalidTableError(f"column {name!r} holds an infinite value: replace it, or mark it as missing")
-        case _:
-            return _number_category(float(value))
-
-
-def _merge_factor(categories: list[Category], places: npt.NDArray[np.int64]) -> Factor:
-    """Give one place to values that are the same category, such as 1 and 1.0."""
-    distinct: dict[bytes, int] = {}
-    merged = [distinct.setdefault(token(category), len(distinct)) for category in categories]
-    first = {place: category for category, place in reversed(list(zip(categories, merged, strict=True)))}
-    return Factor([first[place] for place in range(len(first))], np.array([*merged, -1], np.int64)[places])
-
-
-def _number_category(number: float) -> Category:
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
-
-
-def _factor_numbers(numbers: npt.NDArray[np.float64]) -> Factor:
-    observed = ~np.isnan(numbers)
-    distinct, inverse = np.unique(numbers[observed], return_inverse=True)
-    places = np.full(len(numbers), -1, np.int64)
-    places[observed] = inverse
-    return Factor([_number_category(number) for number in distinct.tolist()], places)
+def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a vector in which what is masked is missing."""
+    if not isinstance(vector, np.ma.MaskedArray):
+        return vector
+    objects = vector.data.astype(object)
+    objects[np.ma.getmaskarray(vector)] = None
+    return objects

@@ -85,6 +85,11 @@ def numeric(unit: Unit, variable: int, *own: float) -> Input:
     return Input(unit, variable, np.array([-math.inf, math.inf, 0.0, *own]))
 
 
+def numeric_point(value: float) -> Parameters:
+    """Return the parameters of a distribution that is at one number."""
+    return np.array([value, value, 0.0])
+
+
 def product(factors: Sequence[Expression]) -> Expression:
     """Multiply; factors that are products are taken apart, and a single factor is itself.
 

@@ -6,7 +6,7 @@ Units stand in topological order, children before parents, the root last.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,17 +66,9 @@ class Layout:
         """Return the parameters of a unit."""
         return self.parameters[self.parameter_starts[unit] : self.parameter_starts[unit + 1]]
 
-    def with_parts(self, log_weights: Floats, parameters: Floats, units: npt.NDArray[np.uint8] | None = None) -> Layout:
-        """Return the same structure with other weights and parameters."""
-        return Layout(
-            self.units if units is None else units,
-            self.variables,
-            self.child_starts,
-            self.children,
-            log_weights,
-            self.parameter_starts,
-            parameters,
-        )
+    def with_weights(self, log_weights: Floats) -> Layout:
+        """Return the same circuit with other weights."""
+        return replace(self, log_weights=log_weights)
 
     @cached_property
     def inputs(self) -> npt.NDArray[np.int64]:
@@ -92,7 +84,11 @@ def lower(root: Expression) -> Layout:
     """Write an expression into arrays, every part once."""
     order = _children_first(root)
     places = {id(part): place for place, part in enumerate(order)}
-    units, variables, children, log_weights, child_counts = [], [], [], [], []
+    units: list[Unit] = []
+    variables: list[int] = []
+    children: list[int] = []
+    child_counts: list[int] = []
+    log_weights: list[float] = []
     parameters: list[Floats] = []
     for part in order:
         if isinstance(part, Input):
@@ -148,13 +144,13 @@ def _children_first(root: Expression) -> list[Expression]:
     return order
 
 
-def lift(layout: Layout, change: Callable[[Input], Expression] = lambda part: part) -> Expression:
+def lift(layout: Layout, change: Callable[[int, Input], Expression] = lambda unit, part: part) -> Expression:
     """Read an expression out of arrays, pruning anew, with every input exchanged for what `change` makes of it."""
     uses = np.bincount(layout.children, minlength=len(layout))
     made: list[Expression] = []
     for unit, kind in enumerate(layout.units.tolist()):
         if kind > Unit.PRODUCT:
-            part = change(Input(Unit(kind), int(layout.variables[unit]), layout.parameters_of(unit)))
+            part = change(unit, Input(Unit(kind), int(layout.variables[unit]), layout.parameters_of(unit)))
         else:
             start, end = layout.child_starts[unit], layout.child_starts[unit + 1]
             parts = [made[child] for child in layout.children[start:end].tolist()]

@@ -1,0 +1,247 @@
+"""What all estimators share: their parameters, and the requests to remove, add and correct records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from unlearnspn.circuit import Circuit
+from unlearnspn.circuit.queries import Queries
+from unlearnspn.clustering import Clustering
+from unlearnspn.errors import InvalidTableError, RecordIdError, listing
+from unlearnspn.ids import RecordId, read_ids, require_unique
+from unlearnspn.independence import IndependenceTest
+from unlearnspn.leaves import ChowLiu, Leaf, check_support
+from unlearnspn.model import Model
+from unlearnspn.parameters import read_settings
+from unlearnspn.report import Report
+from unlearnspn.schema import Schema
+from unlearnspn.tables import Column, Table, read_column, read_table
+from unlearnspn.views import NodeView
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The digests of the model held and of one learned from scratch on its records; true if they agree."""
+
+    digest: str
+    fresh_digest: str
+    state_digest: str
+    fresh_state_digest: str
+
+    def __bool__(self) -> bool:
+        return self.digest == self.fresh_digest and self.state_digest == self.fresh_state_digest
+
+
+class BaseSPN(Queries, BaseEstimator):
+    """A sum-product network with its records; the estimators differ in what they learn it from."""
+
+    def __init__(
+        self,
+        min_rows: int = 200,
+        independence: str | IndependenceTest[Any] = "gtest",
+        threshold: float | None = None,
+        clustering: str | Clustering[Any] = "qkmeans",
+        n_clusters: int = 2,
+        epsilon: float | None = None,
+        max_rounds: int = 1,
+        categorical_features: Any = "from_dtype",
+        factorization: str | ChowLiu = "naive",
+        leaves: Mapping[str, str | Leaf[Any]] | None = None,
+        alpha: float = 0.3,
+        min_std: float = 0.05,
+        n_bins: int = 6,
+        random_state: int = 0,
+    ) -> None:
+        self.min_rows = min_rows
+        self.independence = independence
+        self.threshold = threshold
+        self.clustering = clustering
+        self.n_clusters = n_clusters
+        self.epsilon = epsilon
+        self.max_rounds = max_rounds
+        self.categorical_features = categorical_features
+        self.factorization = factorization
+        self.leaves = leaves
+        self.alpha = alpha
+        self.min_std = min_std
+        self.n_bins = n_bins
+        self.random_state = random_state
+
+    @classmethod
+    def from_paper(cls, **overrides: Any) -> Self:
+        """Return an estimator in the paper's setting: RDC at 0.3, Q-k-means with k = 2 and ε = 0.01, t = 200.
+
+        >>> from unlearnspn import SPN
+        >>> SPN.from_paper().epsilon, SPN.from_paper(min_rows=50).min_rows
+        (0.01, 50)
+        """
+        setting: dict[str, Any] = {
+            "independence": "rdc",
+            "threshold": 0.3,
+            "n_clusters": 2,
+            "epsilon": 0.01,
+            "max_rounds": 10,
+            "min_rows": 200,
+        }
+        return cls(**{**setting, **overrides})
+
+    # -- learning and unlearning -----------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, ids: Any, target: Column | None = None) -> None:
+        """Learn from a table, with the column of a target beside it or not."""
+        table, names, id_column = self._read_records(X, ids)
+        _require_rows(table)
+        require_unique(names)
+        schema = Schema.of(table, self.categorical_features, id_column)
+        n_features, feature_names, named = len(schema.variables), schema.names, table.named
+        if target is not None:
+            table, schema = _beside(table, target), schema.with_target(target.name, target.family)
+        settings = read_settings(self.get_params(deep=False), schema)
+        check_support(settings.leaves, table)
+        self._model = Model.learn(settings, names, table)
+        self.n_features_in_ = n_features
+        if named:
+            self.feature_names_in_ = np.array(feature_names, object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def unlearn(self, ids: Any, *, missing: Literal["error", "ignore"] = "error", dry_run: bool = False) -> Report:
+        """Remove records; the model is then the one that training without them gives."""
+        model = self._fitted()
+        names = read_ids(ids)
+        require_unique(names)
+        if missing not in ("error", "ignore"):
+            raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
+        if missing == "ignore":
+            names = [name for name in names if name in model.records.index]
+        self._require_known(names)
+        return model.revise(names, [], None, dry_run)
+
+    def _learn(self, X: Any, ids: Any, dry_run: bool, target: Column | None = None) -> Report:
+        """Add records; without ids they are numbered on from the largest id there is."""
+        model = self._fitted()
+        table, names = self._read_more(X, ids, target)
+        existing = [name for name in names if name in model.records.index]
+        if existing:
+            raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
+        return model.revise([], names, table, dry_run)
+
+    def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Column | None = None) -> Report:
+        """Replace the values of existing records."""
+        model = self._fitted()
+        if ids is None and model.settings.schema.id_column is None:
+            raise RecordIdError("rectify needs the ids of the records to replace")
+        table, names = self._read_more(X, ids, target)
+        self._require_known(names)
+        return model.revise(names, names, table, dry_run)
+
+    # -- checking and reading --------------------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Return the digest of the released model."""
+        return self._fitted().digest()
+
+    def state_digest(self) -> str:
+        """Return the digest of everything kept."""
+        return self._fitted().state_digest()
+
+    def verify(self) -> Verification:
+        """Learn from scratch on the records now held, and compare both digests."""
+        model = self._fitted()
+        fresh = model.relearn()
+        return Verification(model.digest(), fresh.digest(), model.state_digest(), fresh.state_digest())
+
+    @property
+    def circuit_(self) -> Circuit:
+        """The circuit that serves the model: compact, immutable, and free of records and state."""
+        return self._fitted().circuit
+
+    def to_circuit(self) -> Circuit:
+        """Return `circuit_`."""
+        return self.circuit_
+
+    @property
+    def root_(self) -> NodeView:
+        """The network, for reading."""
+        model = self._fitted()
+        return NodeView(model.learner, model.root)
+
+    @property
+    def n_records_(self) -> int:
+        """The number of records held."""
+        return len(self._fitted().records)
+
+    @property
+    def ids_(self) -> list[RecordId]:
+        """The ids of the records held, in order."""
+        return sorted(self._fitted().records.index)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _fitted(self) -> Model:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
+            )
+        return self._model
+
+    def _read_records(self, X: Any, ids: Any, id_column: str | None = None) -> tuple[Table, list[RecordId], str | None]:
+        """Read a table and its ids; a column of that name is no variable, whether or not the ids come from it."""
+        if isinstance(ids, str):
+            names = read_ids(read_column(X, ids))
+            return read_table(X, without=ids), names, ids
+        table = read_table(X, without=id_column)
+        names = list(range(table.n_rows)) if ids is None else read_ids(ids)
+        if len(names) != table.n_rows:
+            raise RecordIdError(f"there are {len(names)} ids for {table.n_rows} rows")
+        return table, names, id_column
+
+    def _read_more(self, X: Any, ids: Any, target: Column | None) -> tuple[Table, list[RecordId]]:
+        """Read records for a model that exists: its columns, its kinds, its kind of ids."""
+        model = self._fitted()
+        schema, index = model.settings.schema, model.records.index
+        strings = isinstance(next(iter(index)), str)
+        if ids is None:
+            ids = schema.id_column
+        if ids is None:
+            if strings:
+                raise RecordIdError("the records have strings as ids: pass the ids of the new ones")
+            first = 1 + max(item for item in index if isinstance(item, int))
+            ids = range(first, first + read_table(X).n_rows)
+        table, names, _ = self._read_records(X, ids, schema.id_column)
+        _require_rows(table)
+        if target is not None:
+            table = _beside(table, target)
+        schema.check(table)
+        check_support(model.settings.leaves, table, model.records.encoding)
+        require_unique(names)
+        if isinstance(names[0], str) != strings:
+            kind = "strings" if strings else "integers"
+            raise RecordIdError(f"the records have {kind} as ids, but {names[0]!r} is another kind")
+        return table, names
+
+    def _require_known(self, names: Iterable[RecordId]) -> None:
+        index = self._fitted().records.index
+        unknown = [name for name in names if name not in index]
+        if unknown:
+            raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
+
+
+def _beside(table: Table, target: Column) -> Table:
+    if len(target) != table.n_rows:
+        raise InvalidTableError(f"X has {table.n_rows} rows, but y has {len(target)}: inconsistent numbers of samples")
+    return replace(table, columns=[*table.columns, target])
+
+
+def _require_rows(table: Table) -> None:
+    if table.n_rows == 0:
+        raise InvalidTableError("the table is empty: 0 sample(s), while a minimum of 1 is required")

@@ -1,0 +1,165 @@
+"""`Circuit`: a distribution over the columns of a table, compact, immutable, without a record or a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.circuit import conditioning, moments
+from unlearnspn.circuit.batches import Batch
+from unlearnspn.circuit.completion import Completer
+from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.evidence import Constraints, OneOf
+from unlearnspn.circuit.inputs import Floats
+from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.queries import How, Queries
+from unlearnspn.circuit.reading import read_batches
+from unlearnspn.circuit.scoring import Scorer
+from unlearnspn.errors import InvalidEvidenceError
+from unlearnspn.hashing import fingerprint
+from unlearnspn.origins import Origin
+from unlearnspn.schema import Kind
+from unlearnspn.tables import token
+from unlearnspn.writing import Answer, fill_table, write_table
+
+
+class Circuit(Queries):
+    """A sum-product network as it is served: pruned, in flat arrays; it answers questions and nothing else.
+
+    `SPN.circuit_` is one. It can be saved, loaded, and used in a process that never sees a record.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from unlearnspn import SPN, Range
+    >>> circuit = SPN(min_rows=30).fit(load_iris(as_frame=True).data).circuit_
+    >>> circuit
+    <Circuit: 4 columns, ...>
+    >>> 0.3 < circuit.probability({"petal length (cm)": Range(above=4.5)}) < 0.6
+    True
+    """
+
+    def __init__(self, layout: Layout, domains: Domains, origin: Origin | None = None) -> None:
+        self.layout = layout
+        self.domains = domains
+        #: What the table was like that the model was learned from.
+        self.origin = origin or Origin.arrays(domains.names)
+
+    @property
+    def circuit_(self) -> Circuit:
+        """The circuit itself."""
+        return self
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.domains.names)
+
+    def categories(self, column: str) -> list[Any]:
+        """Return the categories that a column knows, in the order in which `predict_proba` gives them."""
+        return list(self.domains.columns[self.domains.variable(column)].categories)
+
+    def digest(self) -> str:
+        """Return the digest of the circuit: of its columns, its structure and all of its parameters."""
+        columns = [part for domain in self.domains.columns for part in _parts(domain)]
+        arrays = [array.tobytes() for array in self.layout.arrays().values()]
+        return fingerprint([b"unlearnspn circuit 1", *columns, *arrays]).hex()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Circuit) and self.domains == other.domains and self.layout.same(other.layout)
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __repr__(self) -> str:
+        counts = np.bincount(np.minimum(self.layout.units, 2), minlength=3)
+        return f"<Circuit: {len(self.domains)} columns, {counts[0]} sums, {counts[1]} products, {counts[2]} inputs>"
+
+    # -- what queries need -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The circuit prepared for log-densities."""
+        return Scorer(self.layout, self.domains)
+
+    @cached_property
+    def completer(self) -> Completer:
+        """The circuit prepared for filling in rows."""
+        return Completer(self.layout, self.domains)
+
+    @cached_property
+    def known(self) -> Circuit:
+        """The circuit given that every category is one that can be named."""
+        constraints: Constraints = {}
+        for variable, domain in enumerate(self.domains.columns):
+            members = self.layout.inputs_of(variable)
+            last = self.layout.parameters[self.layout.parameter_starts[members + 1] - 1]
+            if domain.kind is Kind.CATEGORICAL and domain.categories and (last > -np.inf).any():
+                constraints[variable] = OneOf(np.arange(len(domain.categories)))
+        return self.with_layout(conditioning.condition(self.layout, constraints)) if constraints else self
+
+    def with_layout(self, layout: Layout) -> Circuit:
+        """Return another circuit of the same columns."""
+        return self if layout is self.layout else Circuit(layout, self.domains, self.origin)
+
+    def with_columns(self, layout: Layout, variables: list[int]) -> Circuit:
+        """Return a circuit of some of the columns."""
+        return Circuit(layout, self.domains.restricted(variables), self.origin)
+
+    def read(self, X: Any, optional: int | None = None) -> Iterator[Batch]:
+        """Read a table, some rows at a time."""
+        return read_batches(X, self.domains, optional)
+
+    def write(self, batch: Batch) -> Any:
+        """Write rows as the kind of table that the model was learned from."""
+        return write_table(self.origin, self.domains.names, list(self._answers(batch).values()))
+
+    def fill(self, X: Any, batch: Batch) -> Any:
+        """Return a table like X in which what was missing is filled in."""
+        return fill_table(X, self._answers(batch))
+
+    def _answers(self, batch: Batch) -> dict[str, Answer]:
+        return {
+            domain.name: batch.numbers[slot] if domain.kind is Kind.NUMERIC else (domain.categories, batch.places[slot])
+            for domain, slot in zip(self.domains.columns, self.domains.slots, strict=True)
+        }
+
+    def complete(self, batch: Batch, how: How, rng: np.random.Generator) -> Batch:
+        """Fill in what is missing in some rows."""
+        if how == "sample":
+            return self.completer.sample(batch, rng)
+        return self.completer.maximum(batch) if how == "mpe" else self.completer.mean(batch, self._input_means)
+
+    @cached_property
+    def _input_means(self) -> Floats:
+        means = np.zeros(len(self.layout))
+        for variable in np.flatnonzero(self.domains.is_numeric).tolist():
+            members = self.layout.inputs_of(variable)
+            means[members] = moments.input_moments(self.layout, members, self.domains.columns[variable], 1, 0.0)
+        return means
+
+    def posterior(self, batch: Batch, variable: int) -> Floats:
+        """Return the probability of each category of a column, given the other columns of some rows."""
+        domain = self.domains.columns[variable]
+        if not domain.categories:
+            kind = "is numeric" if domain.kind is Kind.NUMERIC else "knows no category"
+            raise InvalidEvidenceError(f"column {domain.name!r} {kind}, so there are no categories to predict")
+        places = batch.places.copy()
+        scores = np.empty((batch.n_rows, len(domain.categories)))
+        for place in range(len(domain.categories)):
+            places[self.domains.slots[variable]] = place
+            scores[:, place] = self.scorer.score(Batch(batch.numbers, places))
+        return _normalised(scores)
+
+
+def _normalised(scores: Floats) -> Floats:
+    """Turn log-densities into probabilities along each row; alike, if all of them are 0."""
+    largest = scores.max(axis=1, keepdims=True)
+    shares = np.exp(np.where(largest == -np.inf, 0.0, scores - np.where(largest == -np.inf, 0.0, largest)))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _parts(domain: Domain) -> list[bytes]:
+    texts = [domain.name, domain.kind, domain.family, str(len(domain.categories))]
+    return [text.encode("utf-8", "surrogatepass") for text in texts] + [token(item) for item in domain.categories]

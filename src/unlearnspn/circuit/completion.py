@@ -1,0 +1,326 @@
+"""Filling in what is missing: an exact sample, the maximum of max-product, or means.
+
+A pass upwards evaluates every unit for what is known of a row; a pass downwards chooses one part of every sum on the
+way, or follows all of them by their share, until it arrives at the inputs of the columns that are missing.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn.circuit.batches import Batch
+from unlearnspn.circuit.conditioning import stacks
+from unlearnspn.circuit.density import Starts, Units, unit_values
+from unlearnspn.circuit.distributions import NUMERIC
+from unlearnspn.circuit.domains import Domains
+from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.inputs import Floats, Places, add_input
+from unlearnspn.circuit.layout import Indices, Layout
+
+_SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
+#: About how many values of units are held at a time.
+_CELLS = 1 << 22
+
+
+class Completer:
+    """A circuit prepared for filling in rows."""
+
+    def __init__(self, layout: Layout, domains: Domains) -> None:
+        self.layout = layout
+        self.domains = domains
+        self.slots = np.where(layout.variables < 0, 0, domains.slots[layout.variables]).astype(np.int32)
+        self._known = _log_known(layout)
+
+    def sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        """Fill in what is missing by a sample from its distribution given the rest of the row."""
+        return self._in_blocks(batch, lambda rows: self._sample(rows, rng))
+
+    def sample_rows(self, n_rows: int, rng: np.random.Generator) -> Batch:
+        """Sample whole rows: the pass upwards is the same for all of them, and done once."""
+        values = self._values(Batch.missing(self.domains, 1), self._known, maximise=False)
+        size = max(1, _CELLS // max(len(self.domains), 1))
+        parts = [
+            self._draw(Batch.missing(self.domains, min(size, n_rows - start)), values, rng)
+            for start in range(0, n_rows, size)
+        ]
+        return Batch.joined(parts) if parts else Batch.missing(self.domains, 0)
+
+    def maximum(self, batch: Batch) -> Batch:
+        """Fill in what is missing by max-product."""
+        peaks, modes = _peaks(self.layout)
+        return self._in_blocks(batch, lambda rows: self._maximum(rows, peaks, modes))
+
+    def mean(self, batch: Batch, means: Floats) -> Batch:
+        """Fill in means, given those of the inputs, and for categories the most probable one."""
+        return self._in_blocks(batch, lambda rows: self._mean(rows, means))
+
+    def _in_blocks(self, batch: Batch, fill: Any) -> Batch:
+        size = max(1, _CELLS // len(self.layout))
+        starts = range(0, batch.n_rows, size)
+        return Batch.joined([fill(batch.rows(start, min(start + size, batch.n_rows))) for start in starts])
+
+    def _values(self, batch: Batch, absent: Floats, maximise: bool) -> Floats:
+        layout = self.layout
+        values = np.empty((len(layout), batch.n_rows))
+        unit_values(
+            layout.units,
+            self.slots,
+            layout.child_starts,
+            layout.children,
+            layout.log_weights,
+            layout.parameter_starts,
+            layout.parameters,
+            batch.numbers,
+            batch.places,
+            absent,
+            maximise,
+            values,
+        )
+        return values
+
+    def _sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        return self._draw(batch, self._values(batch, self._known, maximise=False), rng)
+
+    def _draw(self, batch: Batch, values: Floats, rng: np.random.Generator) -> Batch:
+        layout = self.layout
+        chosen, places = self._nothing_chosen(batch), batch.places.copy()
+        _descend_at_random(
+            layout.units,
+            self.slots,
+            layout.child_starts,
+            layout.children,
+            layout.log_weights,
+            layout.parameter_starts,
+            layout.parameters,
+            values,
+            rng,
+            chosen,
+            places,
+        )
+        shares = rng.random(batch.numbers.shape)
+        return Batch(self._numbers(batch, chosen, shares), np.where(batch.places < 0, places, batch.places))
+
+    def _numbers(self, batch: Batch, chosen: Places, shares: Floats) -> Floats:
+        """Draw the missing numbers from the inputs chosen for them."""
+        numbers = batch.numbers.copy()
+        missing = np.isnan(numbers) & (chosen >= 0)
+        members, shares = chosen[missing].astype(np.int64), shares[missing]
+        drawn = np.empty(members.size)
+        for unit, positions, parameters in stacks(self.layout, members):
+            drawn[positions] = NUMERIC[unit].quantile(parameters, shares[positions])
+        numbers[missing] = drawn
+        return numbers
+
+    def _maximum(self, batch: Batch, peaks: Floats, modes: Floats) -> Batch:
+        layout = self.layout
+        values = self._values(batch, peaks, maximise=True)
+        chosen, best = self._nothing_chosen(batch), np.full_like(batch.places, -1)
+        _descend_to_best(
+            layout.units, self.slots, layout.child_starts, layout.children, layout.log_weights, values, chosen, best
+        )
+        numbers = np.where(np.isnan(batch.numbers) & (chosen >= 0), modes[chosen], batch.numbers)
+        places = np.where((batch.places < 0) & (best >= 0), modes[best].astype(np.int32), batch.places)
+        return Batch(numbers, places)
+
+    def _mean(self, batch: Batch, means: Floats) -> Batch:
+        layout = self.layout
+        values = self._values(batch, self._known, maximise=False)
+        sizes = self.domains.n_categories[~self.domains.is_numeric]
+        starts = np.cumsum([0, *sizes])
+        numbers, shares = np.zeros_like(batch.numbers), np.zeros((starts[-1], batch.n_rows))
+        _follow_all(
+            layout.units,
+            self.slots,
+            layout.child_starts,
+            layout.children,
+            layout.log_weights,
+            layout.parameter_starts,
+            layout.parameters,
+            values,
+            means,
+            starts,
+            numbers,
+            shares,
+        )
+        places = batch.places.copy()
+        for slot, (start, end) in enumerate(pairwise(starts.tolist())):
+            if end > start:
+                places[slot] = shares[start:end].argmax(axis=0)
+        numbers = np.where(np.isnan(batch.numbers), numbers, batch.numbers)
+        return Batch(numbers, np.where(batch.places < 0, places, batch.places))
+
+    def _nothing_chosen(self, batch: Batch) -> Places:
+        return np.full(batch.numbers.shape, -1, np.int32)
+
+
+def _log_known(layout: Layout) -> Floats:
+    """Return for each input the log-probability that its value is one that can be named."""
+    known = np.zeros(len(layout))
+    categorical = np.flatnonzero(layout.units == Unit.CATEGORICAL)
+    last = layout.parameters[layout.parameter_starts[categorical + 1] - 1]
+    named = layout.parameter_starts[categorical + 1] - layout.parameter_starts[categorical] > 1
+    with np.errstate(divide="ignore"):
+        known[categorical] = np.where(named, np.log1p(-np.exp(last)), 0.0)
+    return known
+
+
+def _peaks(layout: Layout) -> tuple[Floats, Floats]:
+    """Return the largest log-density of each input, and where it is: a number, or a place."""
+    peaks, modes = np.zeros(len(layout)), np.zeros(len(layout))
+    place = np.zeros(1, np.int32)
+    for unit, members, parameters in stacks(layout, layout.inputs):
+        inputs = layout.inputs[members]
+        if unit is Unit.CATEGORICAL:
+            named = parameters[:, :-1] if parameters.shape[1] > 1 else parameters
+            modes[inputs] = named.argmax(axis=1) if parameters.shape[1] > 1 else -1
+            peaks[inputs] = named.max(axis=1)
+            continue
+        modes[inputs] = NUMERIC[unit].mode(parameters)
+        for member, line in zip(inputs, parameters, strict=True):
+            add_input(int(unit), line, modes[member : member + 1], place, peaks[member : member + 1])
+    return peaks, modes
+
+
+@njit(cache=True, nogil=True)
+def _descend_at_random(
+    units: Units,
+    slots: Indices,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    parameter_starts: Starts,
+    parameters: Floats,
+    values: Floats,
+    rng: np.random.Generator,
+    chosen: Places,
+    places: Places,
+) -> None:
+    """Choose a part of every sum on the way by its probability given the row; draw categories right away.
+
+    `values` has a column for each row, or a single one that holds for all.
+    """
+    pending = np.empty(units.size, np.int64)
+    for r in range(chosen.shape[1]):
+        column = r if values.shape[1] > 1 else 0
+        pending[0] = units.size - 1
+        waiting = 1
+        while waiting:
+            waiting -= 1
+            u = pending[waiting]
+            first, last = child_starts[u], child_starts[u + 1]
+            if units[u] == _SUM:
+                terms = np.array([log_weights[e] + values[children[e], column] for e in range(first, last)])
+                pending[waiting] = children[first + _draw(terms, rng.random())]
+                waiting += 1
+            elif units[u] == _PRODUCT:
+                for e in range(first, last):
+                    pending[waiting] = children[e]
+                    waiting += 1
+            elif units[u] == _CATEGORICAL:
+                terms = parameters[parameter_starts[u] : parameter_starts[u + 1] - 1]
+                places[slots[u], r] = _draw(terms, rng.random()) if terms.size else -1
+            else:
+                chosen[slots[u], r] = u
+
+
+@njit(cache=True, nogil=True)
+def _draw(terms: Floats, share: float) -> int:
+    """Return the index that a share of the total of exp(terms) falls on; never one of probability 0."""
+    largest = -math.inf
+    for term in terms:
+        largest = max(largest, term)
+    total = 0.0
+    for term in terms:
+        total += math.exp(term - largest)
+    target, reached, found = share * total, 0.0, 0
+    for i in range(terms.size):
+        weight = math.exp(terms[i] - largest)
+        if weight > 0.0:
+            found = i
+            reached += weight
+            if reached > target:
+                break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _descend_to_best(
+    units: Units,
+    slots: Indices,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    values: Floats,
+    chosen: Places,
+    best: Places,
+) -> None:
+    """Choose the best part of every sum on the way; ties go to the first."""
+    pending = np.empty(units.size, np.int64)
+    for r in range(chosen.shape[1]):
+        pending[0] = units.size - 1
+        waiting = 1
+        while waiting:
+            waiting -= 1
+            u = pending[waiting]
+            first, last = child_starts[u], child_starts[u + 1]
+            if units[u] == _SUM:
+                top = first
+                for e in range(first + 1, last):
+                    if log_weights[e] + values[children[e], r] > log_weights[top] + values[children[top], r]:
+                        top = e
+                pending[waiting] = children[top]
+                waiting += 1
+            elif units[u] == _PRODUCT:
+                for e in range(first, last):
+                    pending[waiting] = children[e]
+                    waiting += 1
+            elif units[u] == _CATEGORICAL:
+                best[slots[u], r] = u
+            else:
+                chosen[slots[u], r] = u
+
+
+@njit(cache=True, nogil=True)
+def _follow_all(
+    units: Units,
+    slots: Indices,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    parameter_starts: Starts,
+    parameters: Floats,
+    values: Floats,
+    means: Floats,
+    category_starts: npt.NDArray[np.int64],
+    numbers: Floats,
+    shares: Floats,
+) -> None:
+    """Sum up means and probabilities of categories over all inputs, each by its share given the row."""
+    flows = np.empty(units.size)
+    for r in range(values.shape[1]):
+        flows[:] = 0.0
+        flows[-1] = 1.0
+        for u in range(units.size - 1, -1, -1):
+            flow = flows[u]
+            if flow == 0.0:
+                continue
+            first, last = child_starts[u], child_starts[u + 1]
+            if units[u] == _SUM:
+                for e in range(first, last):
+                    child = children[e]
+                    flows[child] += flow * math.exp(log_weights[e] + values[child, r] - values[u, r])
+            elif units[u] == _PRODUCT:
+                for child in children[first:last]:
+                    flows[child] += flow
+            elif units[u] == _CATEGORICAL:
+                start = category_starts[slots[u]]
+                for place in range(parameter_starts[u + 1] - parameter_starts[u] - 1):
+                    shares[start + place, r] += flow * math.exp(parameters[parameter_starts[u] + place] - values[u, r])
+            else:
+                numbers[slots[u], r] += flow * means[u]

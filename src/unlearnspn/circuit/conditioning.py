@@ -1,0 +1,136 @@
+"""Evidence in a circuit: its probability, and the circuit that is left when it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from unlearnspn.circuit.density import combine
+from unlearnspn.circuit.distributions import NUMERIC, cut_off, log_mass
+from unlearnspn.circuit.evidence import Between, Constraint, Constraints, Equals, OneOf
+from unlearnspn.circuit.expressions import ONE, Expression, Input, Unit, numeric_point
+from unlearnspn.circuit.inputs import add_input
+from unlearnspn.circuit.layout import Floats, Layout, lift, lower
+from unlearnspn.errors import ImpossibleEvidenceError
+
+Members = npt.NDArray[np.int64]
+
+
+def log_probabilities(layout: Layout, cases: Iterable[Constraints], *, events: bool = True) -> Floats:
+    """Return the log-probability of each case: for events that of a single number is its mass, else its density."""
+    cases = list(cases)
+    values = np.zeros((len(layout), len(cases)))
+    for number, constraints in enumerate(cases):
+        for variable, constraint in constraints.items():
+            members = layout.inputs_of(variable)
+            values[members, number] = _log_values(layout, members, constraint, events)
+    combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
+    return np.asarray(values[-1])
+
+
+def condition(layout: Layout, constraints: Constraints, *, events: bool = False) -> Layout:
+    """Return the circuit given the evidence; it still has all its columns."""
+    if not constraints:
+        return layout
+    values = np.zeros((len(layout), 1))
+    changed: dict[int, Input] = {}
+    for variable, constraint in constraints.items():
+        members = layout.inputs_of(variable)
+        values[members, 0] = _log_values(layout, members, constraint, events)
+        possible = members[values[members, 0] > -np.inf]
+        changed.update(_given(layout, possible, constraint, values[possible, 0]))
+    combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
+    if values[-1, 0] == -np.inf:
+        raise ImpossibleEvidenceError("the evidence has probability 0 under the model: nothing can be said given it")
+    weights = _posterior_weights(layout, values[:, 0])
+    return lower(lift(layout.with_weights(weights), changed.get))
+
+
+def marginal(layout: Layout, variables: list[int]) -> Layout:
+    """Return the circuit of some columns, numbered as they are listed."""
+    places = {variable: place for place, variable in enumerate(variables)}
+
+    def change(unit: int, part: Input) -> Expression:
+        place = places.get(part.variable)
+        return ONE if place is None else Input(part.unit, place, part.parameters)
+
+    return lower(lift(layout, change))
+
+
+def stacks(layout: Layout, members: Members) -> Iterator[tuple[Unit, npt.NDArray[np.int64], Floats]]:
+    """Group inputs by kind and number of parameters: yield the kind, their positions, and a line for each."""
+    lengths = layout.parameter_starts[members + 1] - layout.parameter_starts[members]
+    groups = np.stack([layout.units[members].astype(np.int64), lengths])
+    for unit, length in np.unique(groups, axis=1).T.tolist():
+        positions = np.flatnonzero((groups[0] == unit) & (groups[1] == length))
+        starts = layout.parameter_starts[members[positions]]
+        yield Unit(unit), positions, layout.parameters[starts[:, None] + np.arange(length)]
+
+
+def _log_values(layout: Layout, members: Members, constraint: Constraint, events: bool) -> Floats:
+    """Return the log-probability of a constraint under each input of its variable."""
+    result = np.empty(len(members))
+    for unit, positions, parameters in stacks(layout, members):
+        result[positions] = _log_value(unit, parameters, constraint, events)
+    return result
+
+
+def _log_value(unit: Unit, parameters: Floats, constraint: Constraint, events: bool) -> Floats:
+    if isinstance(constraint, OneOf):
+        if constraint.places.size == 0:
+            return np.full(len(parameters), -np.inf)
+        with np.errstate(divide="ignore"):
+            return np.asarray(logsumexp(parameters[:, constraint.places], axis=1))
+    if isinstance(constraint, Equals) and not events:
+        return _log_densities(unit, parameters, constraint.value)
+    low, high = _bounds(constraint)
+    n = len(parameters)
+    return log_mass(NUMERIC[unit], parameters, np.full(n, low), np.full(n, high))
+
+
+def _bounds(constraint: Between | Equals) -> tuple[float, float]:
+    if isinstance(constraint, Equals):
+        return constraint.value, constraint.value
+    return constraint.low, constraint.high
+
+
+def _log_densities(unit: Unit, parameters: Floats, value: float) -> Floats:
+    densities, place = np.zeros((len(parameters), 1)), np.zeros(1, np.int32)
+    for line, density in zip(parameters, densities, strict=True):
+        add_input(int(unit), line, np.array([value]), place, density)
+    return densities[:, 0]
+
+
+def _given(layout: Layout, members: Members, constraint: Constraint, log_values: Floats) -> dict[int, Input]:
+    """Return what is left of each input once the constraint is known."""
+    changed: dict[int, Input] = {}
+    for unit, positions, parameters in stacks(layout, members):
+        for position, part in zip(positions, _left(unit, parameters, constraint, log_values[positions]), strict=True):
+            member = int(members[position])
+            changed[member] = Input(part[0], int(layout.variables[member]), part[1])
+    return changed
+
+
+def _left(unit: Unit, parameters: Floats, constraint: Constraint, log_values: Floats) -> list[tuple[Unit, Floats]]:
+    if isinstance(constraint, OneOf):
+        left = np.full_like(parameters, -np.inf)
+        left[:, constraint.places] = parameters[:, constraint.places] - log_values[:, None]
+        return [(unit, line) for line in left]
+    if isinstance(constraint, Equals):
+        point = numeric_point(constraint.value)
+        return [(Unit.POINT, point)] * len(parameters)
+    n = len(parameters)
+    cut = cut_off(NUMERIC[unit], parameters, np.full(n, constraint.low), np.full(n, constraint.high))
+    return [(unit, line) for line in cut]
+
+
+def _posterior_weights(layout: Layout, values: Floats) -> Floats:
+    """Reweigh the parts of each sum by how well they explain the evidence."""
+    owners = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
+    weights = layout.log_weights.copy()
+    sums = (layout.units[owners] == Unit.SUM) & (values[owners] > -np.inf)
+    weights[sums] += values[layout.children[sums]] - values[owners[sums]]
+    return weights

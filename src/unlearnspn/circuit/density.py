@@ -1,0 +1,188 @@
+"""Kernels that evaluate a circuit for many rows, a block of them at a time.
+
+Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.inputs import Floats, Places, add_input
+from unlearnspn.circuit.layout import Indices
+from unlearnspn.circuit.log_add import log_add
+
+Starts = npt.NDArray[np.int64]
+Units = npt.NDArray[np.uint8]
+
+_SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
+#: About how many numbers the values of a block may take: they should stay in the processor's cache.
+_BLOCK_CELLS = 1 << 15
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 512
+
+
+@njit(cache=True, nogil=True)
+def log_density(
+    units: Units,
+    slots: Indices,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    parameter_starts: Starts,
+    parameters: Floats,
+    numbers: Floats,
+    places: Places,
+    first_row: int,
+    densities: Floats,
+) -> None:
+    """Write the log-density of each row from the first on; inputs are added straight into their products.
+
+    The rows are not cut out of their arrays for this, because lines that do not lie side by side are read slower.
+    """
+    root = units.size - 1
+    lines, n_lines = _lines(units, child_starts, children)
+    size = min(max(_BLOCK_CELLS // n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK)
+    kept = np.empty((n_lines, size))
+    for place in range(0, densities.size, size):
+        length = min(size, densities.size - place)
+        start, end = first_row + place, first_row + place + length
+        for u in range(units.size):
+            if lines[u] < 0:
+                continue
+            total = kept[lines[u], :length]
+            first, last = child_starts[u], child_starts[u + 1]
+            if units[u] == _SUM:
+                _mix(kept, lines, children[first:last], log_weights[first:last], total)
+                continue
+            total[:] = 0.0
+            if units[u] > _PRODUCT:
+                _add(u, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
+                continue
+            for child in children[first:last]:
+                if lines[child] < 0:
+                    _add(child, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
+                else:
+                    values = kept[lines[child]]
+                    for r in range(length):
+                        total[r] += values[r]
+        densities[place : place + length] = kept[lines[root], :length]
+
+
+@njit(cache=True, nogil=True)
+def unit_values(
+    units: Units,
+    slots: Indices,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    parameter_starts: Starts,
+    parameters: Floats,
+    numbers: Floats,
+    places: Places,
+    absent: Floats,
+    maximise: bool,
+    values: Floats,
+) -> None:
+    """Write the value of every unit for each row, [unit, row]; `absent` is that of an input whose value is missing.
+
+    Where a sum is to `maximise`, its value is that of the best part.
+    """
+    lines = np.arange(units.size)
+    n_rows = values.shape[1]
+    for u in range(units.size):
+        total = values[u]
+        first, last = child_starts[u], child_starts[u + 1]
+        if units[u] == _SUM and maximise:
+            _pick(values, children[first:last], log_weights[first:last], total)
+        elif units[u] == _SUM:
+            _mix(values, lines, children[first:last], log_weights[first:last], total)
+        elif units[u] == _PRODUCT:
+            total[:] = 0.0
+            for child in children[first:last]:
+                total += values[child]
+        else:
+            total[:] = 0.0
+            _add(u, units, slots, parameter_starts, parameters, numbers, places, 0, n_rows, total)
+            _fill_absent(units[u], numbers, places, slots[u], absent[u], total)
+
+
+@njit(cache=True, nogil=True)
+def combine(units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats) -> None:
+    """Write the values of sums and products, [unit, case], from those of the inputs."""
+    lines = np.arange(units.size)
+    for u in range(units.size):
+        first, last = child_starts[u], child_starts[u + 1]
+        if units[u] == _SUM:
+            _mix(values, lines, children[first:last], log_weights[first:last], values[u])
+        elif units[u] == _PRODUCT:
+            values[u] = 0.0
+            for child in children[first:last]:
+                values[u] += values[child]
+
+
+@njit(cache=True, nogil=True)
+def _lines(units: Units, child_starts: Starts, children: Indices) -> tuple[Starts, int]:
+    """Number the units whose values must be kept; -1 for inputs that only products use."""
+    keep = units <= _PRODUCT
+    keep[-1] = True
+    for u in range(units.size):
+        if units[u] == _SUM:
+            for child in children[child_starts[u] : child_starts[u + 1]]:
+                keep[child] = True
+    lines = np.full(units.size, -1)
+    n_lines = 0
+    for u in range(units.size):
+        if keep[u]:
+            lines[u] = n_lines
+            n_lines += 1
+    return lines, n_lines
+
+
+@njit(cache=True, nogil=True)
+def _add(
+    u: int,
+    units: Units,
+    slots: Indices,
+    parameter_starts: Starts,
+    parameters: Floats,
+    numbers: Floats,
+    places: Places,
+    start: int,
+    end: int,
+    total: Floats,
+) -> None:
+    own = parameters[parameter_starts[u] : parameter_starts[u + 1]]
+    categorical = units[u] == _CATEGORICAL
+    number_line = numbers[0 if categorical else slots[u], start:end]
+    place_line = places[slots[u] if categorical else 0, start:end]
+    add_input(units[u], own, number_line, place_line, total)
+
+
+@njit(cache=True, nogil=True)
+def _fill_absent(unit: int, numbers: Floats, places: Places, slot: int, absent: float, total: Floats) -> None:
+    for r in range(total.size):
+        missing = places[slot, r] < 0 if unit == _CATEGORICAL else math.isnan(numbers[slot, r])
+        if missing:
+            total[r] = absent
+
+
+@njit(cache=True, nogil=True)
+def _mix(kept: Floats, lines: Starts, parts: Indices, weights: Floats, total: Floats) -> None:
+    """Add up the parts, each by its weight."""
+    total[:] = -math.inf
+    for i in range(parts.size):
+        values, weight = kept[lines[parts[i]]], weights[i]
+        for r in range(total.size):
+            total[r] = log_add(total[r], values[r] + weight)
+
+
+@njit(cache=True, nogil=True)
+def _pick(values: Floats, parts: Indices, weights: Floats, total: Floats) -> None:
+    total[:] = -math.inf
+    for i in range(parts.size):
+        for r in range(total.size):
+            total[r] = max(total[r], values[parts[i], r] + weights[i])

@@ -1,0 +1,106 @@
+"""The columns of a circuit: their names, their kinds, and the categories that they know, in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.schema import Kind, Schema, Variable
+from unlearnspn.tables import Category, Family, token
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One column: what its values may be."""
+
+    name: str
+    kind: Kind
+    family: Family
+    categories: tuple[Category, ...] = ()
+
+    @cached_property
+    def index(self) -> dict[bytes, int]:
+        """The place of each category."""
+        return {token(category): place for place, category in enumerate(self.categories)}
+
+    def place(self, category: Category) -> int:
+        """Return the place of a category, or the one after the last for a category never seen."""
+        return self.index.get(token(category), len(self.categories))
+
+    @cached_property
+    def known_numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+        """The categories that are numbers, sorted, and their places."""
+        pairs = sorted(
+            (float(category), place)
+            for place, category in enumerate(self.categories)
+            if not isinstance(category, bool | str)
+        )
+        return np.array([n for n, _ in pairs], np.float64), np.array([p for _, p in pairs], np.int32)
+
+
+@dataclass(frozen=True)
+class Domains:
+    """All columns of a circuit, in order."""
+
+    columns: tuple[Domain, ...]
+    #: A column that tables may have beside these, and that is no variable.
+    id_column: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns as a schema, to check tables against."""
+        return Schema(
+            tuple(Variable(column.name, column.kind, column.family) for column in self.columns), self.id_column
+        )
+
+    @cached_property
+    def is_numeric(self) -> npt.NDArray[np.bool_]:
+        """Which columns are numeric."""
+        return np.array([column.kind is Kind.NUMERIC for column in self.columns], np.bool_)
+
+    @cached_property
+    def slots(self) -> npt.NDArray[np.int32]:
+        """Each column's number among those of its kind."""
+        numeric = self.is_numeric
+        return np.where(numeric, np.cumsum(numeric) - 1, np.cumsum(~numeric) - 1).astype(np.int32)
+
+    @cached_property
+    def n_categories(self) -> npt.NDArray[np.int64]:
+        """How many categories each column knows; 0 for numeric ones."""
+        return np.array([len(column.categories) for column in self.columns], np.int64)
+
+    def variable(self, name: Any) -> int:
+        """Return a column's number by its name, or raise."""
+        if name in self._numbers:
+            return self._numbers[name]
+        raise InvalidTableError(f"there is no column {name!r}; the columns are {listing(self.names)}")
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    def variables(self, names: Any) -> list[int]:
+        """Return the numbers of some columns, given by one name or several, each once."""
+        wanted = [names] if isinstance(names, str) else list(names)
+        twice = sorted({str(name) for name in wanted if wanted.count(name) > 1})
+        if twice:
+            raise InvalidTableError(f"columns {listing(twice)} are listed more than once")
+        return [self.variable(name) for name in wanted]
+
+    def restricted(self, variables: Iterable[int]) -> Domains:
+        """Return some of the columns."""
+        return Domains(tuple(self.columns[v] for v in variables), self.id_column)

@@ -1,0 +1,81 @@
+"""Expectations of powers, exactly: one pass over the circuit, with the moments of the inputs in place of densities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.circuit.conditioning import Members, stacks
+from unlearnspn.circuit.density import Starts, Units
+from unlearnspn.circuit.distributions import NUMERIC
+from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.inputs import Floats
+from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.errors import InvalidEvidenceError
+
+_SUM, _PRODUCT = int(Unit.SUM), int(Unit.PRODUCT)
+
+
+def means(layout: Layout, domains: Domains, variables: list[int]) -> Floats:
+    """Return the expectation of each variable."""
+    values = np.ones((len(layout), len(variables)))
+    for number, variable in enumerate(variables):
+        members = layout.inputs_of(variable)
+        values[members, number] = input_moments(layout, members, domains.columns[variable], 1, 0.0)
+    return _expectations(layout, values)
+
+
+def moment(layout: Layout, domains: Domains, powers: Mapping[int, int], centres: Mapping[int, float]) -> float:
+    """Return the expectation of the product of (x - centre)**power over some variables."""
+    values = np.ones((len(layout), 1))
+    for variable, power in powers.items():
+        members = layout.inputs_of(variable)
+        values[members, 0] = input_moments(layout, members, domains.columns[variable], power, centres[variable])
+    return float(_expectations(layout, values)[0])
+
+
+def input_moments(layout: Layout, members: Members, domain: Domain, power: int, centre: float) -> Floats:
+    """Return the moment of each of some inputs of one variable."""
+    result = np.empty(len(members))
+    for unit, positions, parameters in stacks(layout, members):
+        if unit is Unit.CATEGORICAL:
+            powers = (category_numbers(domain) - centre) ** power
+            # What was never seen has no number: moments are those of the categories that are known.
+            result[positions] = np.exp(parameters[:, :-1]) @ powers
+        else:
+            result[positions] = NUMERIC[unit].moment(parameters, power, np.full(len(parameters), centre))
+    return result
+
+
+def category_numbers(domain: Domain) -> Floats:
+    """Return the categories as numbers, True as 1, or raise if they are none."""
+    words = [category for category in domain.categories if isinstance(category, str)]
+    if words:
+        raise InvalidEvidenceError(
+            f"column {domain.name!r} has categories such as {words[0]!r}, which have no mean: ask for the probability "
+            "of its categories instead"
+        )
+    return np.array([float(category) for category in domain.categories])
+
+
+def _expectations(layout: Layout, values: Floats) -> Floats:
+    weights = np.exp(layout.log_weights)
+    _combine(layout.units, layout.child_starts, layout.children, weights, values)
+    return np.asarray(values[-1])
+
+
+@njit(cache=True, nogil=True)
+def _combine(units: Units, child_starts: Starts, children: Indices, weights: Floats, values: Floats) -> None:
+    """Write the values of sums and products, [unit, case], from those of the inputs; no logarithms here."""
+    for u in range(units.size):
+        if units[u] > _PRODUCT:
+            continue
+        values[u] = 0.0 if units[u] == _SUM else 1.0
+        for edge in range(child_starts[u], child_starts[u + 1]):
+            if units[u] == _SUM:
+                values[u] += weights[edge] * values[children[edge]]
+            else:
+                values[u] *= values[children[edge]]

@@ -1,0 +1,171 @@
+"""The questions that a circuit answers; whatever has a `circuit_` offers them all under the same names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit import conditioning, dependence, moments
+from unlearnspn.circuit.batches import Batch
+from unlearnspn.circuit.evidence import read_evidence
+from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
+
+if TYPE_CHECKING:
+    from unlearnspn.circuit.circuit import Circuit
+
+Evidence = Mapping[str, Any]
+Densities = npt.NDArray[np.float64]
+How = Literal["mpe", "mean", "sample"]
+
+
+class Queries:
+    """Questions to a circuit.
+
+    Evidence and events say by column name what is known or asked: a value, a set of categories, or a `Range` of
+    numbers, as in ``{"age": Range(above=60), "sex": "F"}``.
+    """
+
+    @property
+    def circuit_(self) -> Circuit:
+        """The circuit that answers."""
+        raise NotImplementedError
+
+    def score_samples(self, X: Any) -> Densities:
+        """Return the log-density of each row; missing values are marginalised."""
+        circuit = self.circuit_
+        if circuit.scorer.reads(X):
+            densities = circuit.scorer.score_array(X)
+            if densities is not None:
+                return densities
+        parts = [circuit.scorer.score(batch) for batch in circuit.read(X)]
+        return np.concatenate(parts)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of the rows."""
+        return float(self.score_samples(X).mean())
+
+    def marginal(self, columns: str | Sequence[str]) -> Circuit:
+        """Return the circuit of some columns alone, in the order in which they are listed."""
+        circuit = self.circuit_
+        variables = circuit.domains.variables(columns)
+        if not variables:
+            raise InvalidEvidenceError("a marginal needs at least one column")
+        layout = conditioning.marginal(circuit.layout, variables)
+        return circuit.with_columns(layout, variables)
+
+    def condition(self, evidence: Evidence) -> Circuit:
+        """Return the circuit given the evidence; it still has all columns."""
+        circuit = self.circuit_
+        constraints = read_evidence(evidence, circuit.domains)
+        return circuit.with_layout(conditioning.condition(circuit.layout, constraints))
+
+    def log_probability(self, event: Evidence, given: Evidence | None = None) -> float:
+        """Return the log of `probability`, for events too improbable for a float."""
+        circuit = self.circuit_.condition(given or {})
+        constraints = read_evidence(event, circuit.domains)
+        return min(0.0, float(conditioning.log_probabilities(circuit.layout, [constraints])[0]))
+
+    def probability(self, event: Evidence, given: Evidence | None = None) -> float:
+        """Return the probability of an event, given evidence or not."""
+        return math.exp(self.log_probability(event, given))
+
+    def expectation(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
+        """Return the expectation of a column; of several columns, a dictionary of them."""
+        circuit = self.circuit_.condition(given or {}).known
+        variables = circuit.domains.variables(columns)
+        means = moments.means(circuit.layout, circuit.domains, variables).tolist()
+        return _by_name(columns, means)
+
+    def variance(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
+        """Return the variance of a column; of several columns, a dictionary of them."""
+        names = [columns] if isinstance(columns, str) else list(columns)
+        circuit = self.circuit_.condition(given or {})
+        return _by_name(columns, [circuit.moment({name: 2}, central=True) for name in names])
+
+    def moment(self, powers: Mapping[str, int], given: Evidence | None = None, central: bool = False) -> float:
+        """Return the expectation of a product of powers of columns, about their means if `central`.
+
+        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b.
+        """
+        circuit = self.circuit_.condition(given or {}).known
+        by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}
+        variables = list(by_variable)
+        means = moments.means(circuit.layout, circuit.domains, variables)
+        centres = dict(zip(variables, means.tolist() if central else [0.0] * len(variables), strict=True))
+        return moments.moment(circuit.layout, circuit.domains, by_variable, centres)
+
+    def sample(self, n: int = 1, given: Evidence | None = None, random_state: Any = None) -> Any:
+        """Draw n rows, exactly from the distribution given the evidence, as the kind of table that was learned from.
+
+        Categories never seen cannot be named, so the rows are drawn given that all categories are known ones.
+        `random_state` is an integer, a `numpy.random.Generator`, or None for other rows each time.
+        """
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"n={n!r} must be a number of rows, 0 or more")
+        circuit = self.circuit_.condition(given or {})
+        rows = circuit.completer.sample_rows(int(n), np.random.default_rng(random_state))
+        return circuit.write(rows)
+
+    def mpe(self, X: Any) -> Any:
+        """Fill in what is missing by max-product: the most probable explanation if every sum were its best part."""
+        return self.impute(X, how="mpe")
+
+    def impute(self, X: Any, how: How = "mean", random_state: Any = None) -> Any:
+        """Fill in what is missing in a table, and leave the rest as it is.
+
+        "mean" gives the expectation of each number and the most probable category, each given the rest of the row;
+        "mpe" one consistent explanation of the whole row; "sample" draws one.
+        """
+        circuit = self.circuit_
+        if how not in ("mpe", "mean", "sample"):
+            raise ValueError(f"how={how!r} is none of 'mpe', 'mean', 'sample'")
+        rng = np.random.default_rng(random_state)
+        filled, first_row = [], 0
+        for batch in circuit.read(X):
+            _require_possible(circuit, batch, first_row)
+            filled.append(circuit.complete(batch, how, rng))
+            first_row += batch.n_rows
+        return circuit.fill(X, Batch.joined(filled))
+
+    def predict_proba(self, X: Any, *, target: str) -> Densities:
+        """Return the probabilities of a column's categories given the other columns, in the order of its categories.
+
+        X may have the column, whose values are then ignored, or not.
+        """
+        circuit = self.circuit_
+        variable = circuit.domains.variable(target)
+        return np.concatenate([circuit.posterior(batch, variable) for batch in circuit.read(X, optional=variable)])
+
+    def mutual_information(self, a: str, b: str, n_parts: int = 32) -> float:
+        """Return how much two columns tell about each other, in nats.
+
+        Categories enter as they are. Numbers are divided into `n_parts` parts of equal probability; the result is
+        exact for the parts, and never above the mutual information of the numbers themselves.
+        """
+        circuit = self.circuit_.known
+        first, second = circuit.domains.variables([a, b])
+        return dependence.mutual_information(circuit.layout, circuit.domains, first, second, n_parts)
+
+
+def _by_name(columns: str | Sequence[str], results: list[float]) -> Any:
+    return results[0] if isinstance(columns, str) else dict(zip(columns, results, strict=True))
+
+
+def _power(name: str, power: Any) -> int:
+    if isinstance(power, bool) or not isinstance(power, int | np.integer) or power < 0:
+        raise ValueError(f"the power {power!r} of column {name!r} must be a whole number, 0 or more")
+    return int(power)
+
+
+def _require_possible(circuit: Circuit, batch: Batch, first_row: int) -> None:
+    impossible = np.flatnonzero(circuit.scorer.score(batch) == -np.inf)
+    if impossible.size:
+        rows = listing((impossible + first_row).tolist())
+        raise ImpossibleEvidenceError(
+            f"rows {rows} have density 0 under the model, so nothing can be filled in: "
+            "correct their values, or mark those that cannot be as missing"
+        )

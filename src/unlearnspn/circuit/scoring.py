@@ -1,0 +1,158 @@
+"""Log-densities of many rows, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn.circuit.batches import ArrayReader, Batch, read_array
+from unlearnspn.circuit.density import Starts, Units, log_density
+from unlearnspn.circuit.domains import Domains
+from unlearnspn.circuit.inputs import Floats, Places
+from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.tables import Family
+
+#: An array is read and scored so many rows at a time.
+_ARRAY_ROWS = 1 << 11
+#: Fewer cells than this are not worth a second thread.
+_LEAST_CELLS = 1 << 14
+
+
+class Scorer:
+    """A circuit prepared for log-densities."""
+
+    def __init__(self, layout: Layout, domains: Domains) -> None:
+        self.domains = domains
+        variables = layout.variables
+        slots = np.where(variables < 0, 0, domains.slots[variables]).astype(np.int32)
+        self._arrays = (
+            layout.units,
+            slots,
+            layout.child_starts,
+            layout.children,
+            layout.log_weights,
+            layout.parameter_starts,
+            layout.parameters,
+        )
+        self._reader = ArrayReader.of(domains)
+
+    def score(self, batch: Batch) -> Floats:
+        """Return the log-density of each row."""
+        densities = np.empty(batch.n_rows)
+
+        def work(start: int, end: int) -> None:
+            log_density(*self._arrays, batch.numbers, batch.places, start, densities[start:end])
+
+        _in_parallel(batch.n_rows, len(self.domains), work)
+        return densities
+
+    def score_array(self, array: npt.NDArray[Any]) -> Floats | None:
+        """Return the log-density of each row of a numeric array, or None if it holds an infinity."""
+        densities = np.empty(len(array))
+        finite = []
+
+        def work(start: int, end: int) -> None:
+            reader = self._reader
+            finite.append(
+                _score_array(
+                    array[start:end],
+                    reader.is_numeric,
+                    reader.slots,
+                    reader.known,
+                    reader.known_places,
+                    reader.known_starts,
+                    reader.n_categories,
+                    *self._arrays,
+                    densities[start:end],
+                )
+            )
+
+        _in_parallel(len(array), len(self.domains), work)
+        return densities if all(finite) else None
+
+    def reads(self, X: Any) -> bool:
+        """Tell whether X is an array that can be scored without a detour: numbers, for columns of numbers."""
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype.kind in "fiu"
+            and X.dtype.itemsize in (4, 8)
+            and X.dtype.isnative
+            and X.shape[1] == len(self.domains)
+            and all(domain.family is Family.NUMBER for domain in self.domains.columns)
+        )
+
+
+def _in_parallel(n_rows: int, n_columns: int, work: Callable[[int, int], None]) -> None:
+    """Divide the rows among the cores; kernels release the lock that Python threads share."""
+    n_threads = min(_n_cores(), 1 + n_rows * n_columns // _LEAST_CELLS)
+    if n_threads == 1:
+        work(0, n_rows)
+        return
+    bounds = np.linspace(0, n_rows, n_threads + 1).astype(int).tolist()
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(work, bounds[:-1], bounds[1:]))
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@njit(cache=True, nogil=True)
+def _score_array(
+    array: npt.NDArray[np.floating],
+    is_numeric: npt.NDArray[np.bool_],
+    slots_of_columns: Indices,
+    known: Floats,
+    known_places: Places,
+    known_starts: Starts,
+    n_categories: Starts,
+    units: Units,
+    slots: Indices,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    parameter_starts: Starts,
+    parameters: Floats,
+    densities: Floats,
+) -> bool:
+    """Read and score some rows of an array, a few of them at a time; return whether all are finite or missing."""
+    n_numeric = 0
+    for numeric in is_numeric:
+        n_numeric += numeric
+    numbers = np.empty((max(n_numeric, 1), _ARRAY_ROWS))
+    places = np.empty((max(is_numeric.size - n_numeric, 1), _ARRAY_ROWS), np.int32)
+    finite = True
+    for start in range(0, densities.size, _ARRAY_ROWS):
+        end = min(start + _ARRAY_ROWS, densities.size)
+        finite &= read_array(
+            array[start:end],
+            is_numeric,
+            slots_of_columns,
+            known,
+            known_places,
+            known_starts,
+            n_categories,
+            numbers,
+            places,
+        )
+        log_density(
+            units,
+            slots,
+            child_starts,
+            children,
+            log_weights,
+            parameter_starts,
+            parameters,
+            numbers,
+            places,
+            0,
+            densities[start:end],
+        )
+    return finite

@@ -1,0 +1,152 @@
+"""An estimator's parameters, checked and turned into the settings of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.clustering import Clustering, QKMeans
+from unlearnspn.errors import listing
+from unlearnspn.hashing import derive_key, integer_bytes
+from unlearnspn.independence import RDC, GTest, IndependenceTest
+from unlearnspn.leaves import (
+    Bernoulli,
+    Categorical,
+    ChowLiu,
+    Exponential,
+    Gaussian,
+    Histogram,
+    Leaf,
+    LogNormal,
+    Poisson,
+)
+from unlearnspn.model import Settings
+from unlearnspn.schema import Kind, Schema, Variable
+from unlearnspn.tables import Family
+
+_MOST_BINS = 254  # a code is a byte, and one of them is for missing values
+_FACTORIZATIONS = ("naive", "chow-liu")
+
+
+def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
+    """Return the settings that an estimator's parameters ask for, or raise."""
+    alpha, min_std = (_positive(name, parameters[name]) for name in ("alpha", "min_std"))
+    return Settings(
+        schema=schema,
+        seed=_seed(parameters["random_state"]),
+        min_rows=_at_least("min_rows", parameters["min_rows"], 1),
+        n_bins=_at_least("n_bins", parameters["n_bins"], 2, _MOST_BINS),
+        independence=_independence(parameters["independence"], parameters["threshold"]),
+        clustering=_clustering(parameters),
+        leaves=_leaves(parameters["leaves"], schema, alpha, min_std),
+        tree=_tree(parameters["factorization"], alpha),
+    )
+
+
+def _independence(independence: Any, threshold: Any) -> IndependenceTest[Any]:
+    tests: dict[str, type[GTest] | type[RDC]] = {"gtest": GTest, "rdc": RDC}
+    if not isinstance(independence, str):
+        if threshold is not None:
+            raise ValueError("threshold goes with a test given by name: set it in your own test instead")
+        test: IndependenceTest[Any] = _component("independence", independence, IndependenceTest)
+        return test
+    if independence not in tests:
+        raise ValueError(f"independence={independence!r} is none of {listing(tests)}, nor a test")
+    named = tests[independence]
+    return named() if threshold is None else named(_positive("threshold", threshold))
+
+
+def _clustering(parameters: Mapping[str, Any]) -> Clustering[Any]:
+    clustering, epsilon = parameters["clustering"], parameters["epsilon"]
+    if not isinstance(clustering, str):
+        return _component("clustering", clustering, Clustering)  # type: ignore[no-any-return]
+    if clustering != "qkmeans":
+        raise ValueError(f"clustering={clustering!r} is not 'qkmeans', nor a clustering")
+    return QKMeans(
+        _at_least("n_clusters", parameters["n_clusters"], 2),
+        None if epsilon is None else _positive("epsilon", epsilon),
+        _at_least("max_rounds", parameters["max_rounds"], 0),
+    )
+
+
+def _tree(factorization: Any, alpha: float) -> ChowLiu | None:
+    if isinstance(factorization, ChowLiu):
+        return factorization
+    if factorization not in _FACTORIZATIONS:
+        raise ValueError(f"factorization={factorization!r} is none of {listing(_FACTORIZATIONS)}, nor a ChowLiu")
+    return ChowLiu(alpha) if factorization == "chow-liu" else None
+
+
+def _leaves(chosen: Any, schema: Schema, alpha: float, min_std: float) -> tuple[Leaf[Any], ...]:
+    if not isinstance(chosen, Mapping | None):
+        raise TypeError(f"leaves={chosen!r} must give leaves by column name, as in {{'children': 'poisson'}}")
+    chosen = dict(chosen or {})
+    unknown = [name for name in chosen if name not in schema.names]
+    if unknown:
+        raise ValueError(f"leaves names unknown columns: {listing(unknown)}")
+    named = _named_leaves(alpha, min_std)
+    return tuple(_leaf(variable, chosen.get(variable.name, _default(variable)), named) for variable in schema.variables)
+
+
+def _named_leaves(alpha: float, min_std: float) -> dict[str, Leaf[Any]]:
+    leaves: list[Leaf[Any]] = [
+        Gaussian(min_std),
+        Exponential(),
+        LogNormal(),
+        Poisson(),
+        Histogram(),
+        Categorical(alpha),
+        Bernoulli(alpha),
+    ]
+    return {leaf.name: leaf for leaf in leaves}
+
+
+def _default(variable: Variable) -> str:
+    """Choose a leaf by the kind of a column alone: only what holds for all values that may ever come is safe."""
+    if variable.kind is Kind.NUMERIC:
+        return "gaussian"
+    return "bernoulli" if variable.family is Family.BOOLEAN else "categorical"
+
+
+def _leaf(variable: Variable, wanted: Any, named: Mapping[str, Leaf[Any]]) -> Leaf[Any]:
+    if isinstance(wanted, str) and wanted not in named:
+        raise ValueError(f"leaves gives column {variable.name!r} a {wanted!r} leaf, which is none of {listing(named)}")
+    leaf: Leaf[Any] = _component("leaves", named[wanted] if isinstance(wanted, str) else wanted, Leaf)
+    if leaf.kind is not variable.kind:
+        raise ValueError(
+            f"leaves gives column {variable.name!r} a {leaf.name} leaf, which models {leaf.kind} variables, "
+            f"but the column is {variable.kind}"
+        )
+    return leaf
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(
+            f"random_state={random_state!r} must be an integer: the seed is part of the model, so that anyone can "
+            "learn it again"
+        )
+    return derive_key(0, "random_state", integer_bytes(int(random_state)))
+
+
+def _at_least(name: str, value: Any, least: int, most: int | None = None) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name}={value!r} must be an integer of {bounds}")
+    return int(value)
+
+
+def _positive(name: str, value: Any) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
+        raise ValueError(f"{name}={value!r} must be a positive number")
+    return float(value)
+
+
+def _component(name: str, component: Any, protocol: type) -> Any:
+    if not isinstance(component, protocol):
+        raise TypeError(f"{name}={component!r} does not offer what a {protocol.__name__} must")
+    return component
