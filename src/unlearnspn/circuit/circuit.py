@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.circuit import conditioning, moments
+from unlearnspn.circuit import conditioning, exports, moments
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.completion import Completer
 from unlearnspn.circuit.domains import Domain, Domains
@@ -75,6 +75,18 @@ class Circuit(Queries):
     def __repr__(self) -> str:
         counts = np.bincount(np.minimum(self.layout.units, 2), minlength=3)
         return f"<Circuit: {len(self.domains)} columns, {counts[0]} sums, {counts[1]} products, {counts[2]} inputs>"
+
+    def to_json(self) -> str:
+        """Write the circuit as JSON: columns, and units with their children, weights and parameters."""
+        return exports.to_json(self)
+
+    def to_networkx(self) -> Any:
+        """Return the circuit as a networkx graph, parents to children."""
+        return exports.to_networkx(self)
+
+    def to_graphviz(self) -> str:
+        """Return the source of a picture for Graphviz's `dot`."""
+        return exports.to_graphviz(self)
 
     # -- what queries need -----------------------------------------------------------------------------------------
 
