@@ -32,7 +32,7 @@ class Derivation:
     def _express(self, learner: Learner, node: Node) -> Expression:
         if node.operation is Operation.CREATE_LEAF:
             data = Slice(learner.records, learner.encoding, node.scope, node.key)
-            return learner.leaves[data.variable].express(node.statistics, data)
+            return learner.leaf(node.scope).express(node.statistics, data)
         expression = self._known.get(node)
         if expression is None:
             parts = [self._express(learner, child) for child in node.children]

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from unlearnspn.leaves.from_counts import FromCounts, Outcomes
-from unlearnspn.leaves.level_counts import LevelCounts
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.support import ANY_CATEGORY, Support
 from unlearnspn.slices import Slice
@@ -48,10 +43,3 @@ class Categorical(FromCounts):
         """Return the categories of the column."""
         coder = data.encoding.categorical(variable)
         return Outcomes(coder.canonical_categories, coder.canonical_codes, UNSEEN)
-
-    def log_density(self, statistics: LevelCounts, data: Slice, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """Return the log-probability of each level, 0 where it is missing."""
-        coder = data.encoding.categorical(data.variable)
-        by_level = np.zeros(len(coder.categories) + 2)
-        *by_level[coder.canonical_codes], by_level[-2] = self._log_probabilities(statistics, data)
-        return np.asarray(by_level[values])

@@ -39,17 +39,19 @@ Floats = npt.NDArray[np.float64]
 class ChowLiu:
     """A tree of categorical variables, in which each depends on its parent.
 
-    The tree starts at the first variable. A variable's own probabilities are those of `Categorical(alpha)`, or of
+    The tree starts at the first variable. A variable's own probabilities p are those of `Categorical(alpha)`, or of
     `Bernoulli(alpha)` if that is its leaf. Given an outcome of its parent that m records have, d of them with the
-    category, its probability is (d + beta·p) / (m + beta), where p is its own. Records in which one of two variables is
-    missing do not count for the two.
+    category, the category's probability is (d + alpha + beta·p) / (m + alpha·(L + 0.01) + beta), as if every category
+    had occurred `alpha` times more and `beta` more records knew nothing of the parent; without the 0.01 of what was
+    never seen for a Bernoulli variable. Given an outcome of its parent that no record has, it is p. Records in which
+    one of two variables is missing do not count for the two.
 
     >>> ChowLiu().name
     'chow-liu'
     """
 
     alpha: float = 0.3
-    beta: float = 1.0
+    beta: float = 3.0
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha, beta=self.beta)

@@ -129,7 +129,8 @@ def edge_tables(
             by_parent = table if u < v else table.T
             for k in range(alphabet.starts[u], alphabet.starts[u + 1]):
                 if counts[k] > 0:
-                    given = _drawn_to(own, by_parent[alphabet.codes[k]], alphabet.codes[first:end], beta)
+                    joint = by_parent[alphabet.codes[k]]
+                    given = _given(joint, alphabet.codes[first:end], own, alpha, alphabet.unseen[v], beta)
                     _write_line(given, counts[first:end], lines[written])
                     written += 1
         if written < len(lines):
@@ -163,15 +164,17 @@ def _smoothed(counts: Counts, alpha: float, unseen: float) -> Floats:
 
 
 @njit(cache=True)
-def _drawn_to(own: Floats, joint: Counts, codes: Counts, beta: float) -> Floats:
-    """Return relative frequencies, smoothed by `beta` records more that follow the probabilities `own`."""
+def _given(joint: Counts, codes: Counts, own: Floats, alpha: float, unseen: float, beta: float) -> Floats:
+    """Return the same from the counts of one line of a pair table, with `beta` records more that follow `own`."""
     n_records = 0
     for code in codes:
         n_records += joint[code] if code > 0 else 0
+    total = n_records + alpha * (codes.size + unseen) + beta
     probabilities = np.empty(own.size)
-    for k in range(own.size):
-        count = joint[codes[k]] if k < codes.size and codes[k] > 0 else 0
-        probabilities[k] = (count + beta * own[k]) / (n_records + beta)
+    for k in range(codes.size):
+        count = joint[codes[k]] if codes[k] > 0 else 0
+        probabilities[k] = (count + alpha + beta * own[k]) / total
+    probabilities[codes.size] = (alpha * unseen + beta * own[codes.size]) / total
     return probabilities
 
 
