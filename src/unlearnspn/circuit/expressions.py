@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,11 +54,44 @@ class Input:
     parameters: Parameters
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Inputs(NamedTuple):
+    """Several inputs in arrays."""
+
+    units: npt.NDArray[np.uint8]
+    variables: npt.NDArray[np.int32]
+    parameter_counts: npt.NDArray[np.int64]
+    parameters: Parameters
+
+    @classmethod
+    def pack(cls, inputs: Sequence[Input]) -> Inputs:
+        """Gather inputs."""
+        parameters = [part.parameters for part in inputs]
+        return cls(
+            np.array([part.unit for part in inputs], np.uint8),
+            np.array([part.variable for part in inputs], np.int32),
+            np.array([len(line) for line in parameters], np.int64),
+            np.concatenate([_NOTHING, *parameters]),
+        )
+
+
+_NOTHING = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
 class Product:
     """Independent factors, over variables that no two of them share."""
 
     factors: tuple[Expression, ...]
+
+    @cached_property
+    def inner(self) -> tuple[Expression, ...]:
+        """The factors that are no inputs."""
+        return tuple(factor for factor in self.factors if not isinstance(factor, Input))
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The factors that are inputs; gathered once, because products are most often used again as they are."""
+        return Inputs.pack([factor for factor in self.factors if isinstance(factor, Input)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

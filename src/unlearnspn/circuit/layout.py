@@ -5,7 +5,7 @@ Units stand in topological order, children before parents, the root last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from unlearnspn.circuit.expressions import (
     Expression,
     Input,
+    Inputs,
     Sum,
     Unit,
     mixture,
@@ -81,49 +82,59 @@ class Layout:
 
 
 def lower(root: Expression) -> Layout:
-    """Write an expression into arrays, every part once."""
-    order = _children_first(root)
-    places = {id(part): place for place, part in enumerate(order)}
-    units: list[Unit] = []
-    variables: list[int] = []
+    """Write an expression into arrays: every sum and product once, each product right after its inputs."""
+    places: dict[int, int] = {}
+    inputs: list[Inputs] = []
     children: list[int] = []
     child_counts: list[int] = []
     log_weights: list[float] = []
-    parameters: list[Floats] = []
-    for part in order:
+    n_units = 0
+    for part in _children_first(root):
         if isinstance(part, Input):
-            units.append(part.unit)
-            variables.append(part.variable)
-            child_counts.append(0)
-            parameters.append(part.parameters)
-            continue
-        parts = part.parts if isinstance(part, Sum) else part.factors
-        units.append(Unit.SUM if isinstance(part, Sum) else Unit.PRODUCT)
-        variables.append(-1)
-        child_counts.append(len(parts))
-        children.extend([places[id(child)] for child in parts])
-        log_weights.extend(part.log_weights if isinstance(part, Sum) else [0.0] * len(parts))
-        parameters.append(_NOTHING)
+            inputs.append(Inputs.pack([part]))
+        elif isinstance(part, Sum):
+            inputs.append(_SUM)
+            children += [places[id(child)] for child in part.parts]
+            child_counts.append(len(part.parts))
+            log_weights += part.log_weights
+        else:
+            n_inputs = len(part.inputs.units)
+            inputs += (part.inputs, _PRODUCT)
+            children += range(n_units, n_units + n_inputs)
+            children += [places[id(child)] for child in part.inner]
+            child_counts.append(len(part.factors))
+            log_weights += [0.0] * len(part.factors)
+            n_units += n_inputs
+        places[id(part)] = n_units
+        n_units += 1
+    units = np.concatenate([packed.units for packed in inputs])
+    counts = np.zeros(n_units, np.int64)
+    counts[units <= Unit.PRODUCT] = child_counts
     return Layout(
-        np.array(units, np.uint8),
-        np.array(variables, np.int32),
-        _starts(child_counts),
+        units,
+        np.concatenate([packed.variables for packed in inputs]),
+        _starts(counts),
         np.array(children, np.int32),
         np.array(log_weights, np.float64),
-        _starts(map(len, parameters)),
-        np.concatenate(parameters),
+        _starts(np.concatenate([packed.parameter_counts for packed in inputs])),
+        np.concatenate([packed.parameters for packed in inputs]),
     )
 
 
-_NOTHING = np.zeros(0)
+def _inner(unit: Unit) -> Inputs:
+    """Return the line of a unit that is no input."""
+    return Inputs(np.array([unit], np.uint8), np.array([-1], np.int32), np.zeros(1, np.int64), np.zeros(0))
 
 
-def _starts(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
-    return np.cumsum([0, *lengths], dtype=np.int64)
+_SUM, _PRODUCT = _inner(Unit.SUM), _inner(Unit.PRODUCT)
+
+
+def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
 def _children_first(root: Expression) -> list[Expression]:
-    """List every part once, children before parents, without recursing: circuits may be deep."""
+    """List every part once but for the inputs of products, children before parents; circuits may be deep."""
     order: list[Expression] = []
     seen: set[int] = set()
     pending: list[tuple[Expression, bool]] = [(root, False)]
@@ -131,16 +142,12 @@ def _children_first(root: Expression) -> list[Expression]:
         part, ready = pending.pop()
         if ready:
             order.append(part)
-            continue
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, Input):
-            order.append(part)
-            continue
-        pending.append((part, True))
-        parts = part.parts if isinstance(part, Sum) else part.factors
-        pending.extend((child, False) for child in reversed(parts))
+        elif id(part) not in seen:
+            seen.add(id(part))
+            pending.append((part, True))
+            if not isinstance(part, Input):
+                below = part.parts if isinstance(part, Sum) else part.inner
+                pending.extend((child, False) for child in reversed(below))
     return order
 
 
