@@ -25,7 +25,7 @@ from unlearnspn.tables import Category
 #: How many scales of the column the bins reach to either side of its centre.
 _REACH = 8.0
 #: The deviation of the background, in scales of the column.
-_BACKGROUND = 2.0
+_BACKGROUND = 4.0
 #: Columns of a larger scale than this have no bins: their ends would not be finite.
 _LARGEST_SCALE = 2.0**1018
 
@@ -44,15 +44,15 @@ class Histogram:
 
     The `n_bins` bins cover eight scales of the column to either side of its centre. Centre and scale are those of the
     whole column, rounded to a coarse lattice, so that one record hardly ever moves a bin. The background is a Gaussian
-    around the centre; it stands for the values outside the bins, and for `alpha` records more, so that no value is
-    impossible. It is all there is where all values are missing.
+    around the centre, with a deviation of four scales; it stands for the values outside the bins, and for `alpha`
+    records more, so that no value is impossible. It is all there is where all values are missing.
 
     >>> Histogram().name
     'histogram'
     """
 
     n_bins: int = 64
-    alpha: float = 1.0
+    alpha: float = 3.0
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha)

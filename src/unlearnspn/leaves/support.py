@@ -77,8 +77,8 @@ def check_support(leaves: Iterable[Supporting], table: Table, encoding: Encoding
     >>> check_support([Poisson()], read_table([[3], [None], [-1]]))
     Traceback (most recent call last):
       ...
-    unlearnspn.errors.InvalidTableError: column 'x0' has a poisson leaf, which needs whole numbers from 0 to 2**53, \
-but row 2 holds -1.0: correct it, mark it as missing, or choose another leaf
+    unlearnspn.errors.InvalidTableError: column 'x0' has the leaf 'poisson', which needs whole numbers from 0 to \
+2**53, but row 2 holds -1.0: correct it, mark it as missing, or choose another leaf
     """
     for variable, (leaf, column) in enumerate(zip(leaves, table.columns, strict=True)):
         test = leaf.support.test
@@ -89,8 +89,8 @@ but row 2 holds -1.0: correct it, mark it as missing, or choose another leaf
         if odd is not None:
             row, value = odd
             raise InvalidTableError(
-                f"column {column.name!r} has a {leaf.name} leaf, which needs {leaf.support.words}, but row {row} holds "
-                f"{value!r}: correct it, mark it as missing, or choose another leaf"
+                f"column {column.name!r} has the leaf {leaf.name!r}, which needs {leaf.support.words}, but row {row} "
+                f"holds {value!r}: correct it, mark it as missing, or choose another leaf"
             )
 
 

@@ -1,0 +1,277 @@
+"""Chow-Liu trees: the tree against SciPy's and NumPy's, the distribution against brute force."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from sklearn.metrics import mutual_info_score
+
+from leaf_data import learned, object_table, slice_of
+from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Operation
+from unlearnspn.circuit.layout import lower
+from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains, pair_starts
+from unlearnspn.pair_tables import PairTables
+from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
+
+ALPHA, BETA, UNSEEN = 0.5, 2.0, 0.01
+
+
+def dependent_columns(n_rows, seed, missing=0.0):
+    """Return columns of 2, 3, 2, 4 and 2 categories, of which each depends on the one before, with noise."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for size in (2, 3, 2, 4, 2):
+        noise = rng.integers(0, size, n_rows)
+        column = np.where(rng.random(n_rows) < 0.6, columns[-1] % size, noise) if columns else noise
+        columns.append(column)
+    tables = [np.array(list("abcd"), object)[column] for column in columns]
+    for column in tables:
+        column[rng.random(n_rows) < missing] = None
+    return tables
+
+
+# -- the tree ----------------------------------------------------------------------------------------------------------
+
+gains_of_pairs = st.integers(2, 9).flatmap(
+    lambda width: npst.arrays(np.int64, (width, width), elements=st.one_of(st.integers(1, 4), st.integers(1, 10**15)))
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(gains_of_pairs)
+def test_the_tree_weighs_as_much_as_scipys(gains):
+    gains = np.triu(gains, 1) + np.triu(gains, 1).T
+    parents, order = maximum_spanning_tree(gains)
+    assert parents[0] == -1
+    assert sorted(order) == list(range(len(gains)))
+    position = np.argsort(order)
+    assert all(position[parents[v]] < position[v] for v in range(1, len(gains)))
+    largest = int(gains.max())
+    # SciPy's tree is the lightest, and leaves out edges of weight zero.
+    flipped = np.triu(largest + 1 - gains, 1).astype(float)
+    lightest = minimum_spanning_tree(csr_array(flipped))
+    ours = sum(largest + 1 - int(gains[v, parents[v]]) for v in range(1, len(gains)))
+    assert ours == pytest.approx(lightest.sum(), rel=1e-12)
+
+
+def test_of_equal_gains_the_first_variable_wins():
+    parents, order = maximum_spanning_tree(np.full((5, 5), 7))
+    assert parents.tolist() == [-1, 0, 0, 0, 0]
+    assert order.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_gains_are_mutual_information(missing):
+    data = slice_of(*dependent_columns(80, 0, missing), categorical=True)
+    sizes, codes = data.encoding.sizes, data.records.codes
+    starts = pair_starts(data.scope, sizes)
+    gains = pair_gains(PairTables.learn(data, np.arange(80)).cells, data.scope, sizes, starts, x_log_x_table())
+    for u, v in itertools.combinations(range(5), 2):
+        both = (codes[:, u] > 0) & (codes[:, v] > 0)
+        expected = both.sum() * mutual_info_score(codes[both, u], codes[both, v])
+        assert gains[u, v] / 2**X_LOG_X_BITS == pytest.approx(expected, abs=1e-5)
+        assert gains[u, v] == gains[v, u]
+
+
+def test_a_chain_is_found():
+    data = slice_of(*dependent_columns(2000, 1), categorical=True)
+    tree = ChowLiu().over([Categorical()] * 5)
+    parameters = tree.parameters(learned(tree, data), data)
+    assert parameters["parents"] == {"x0": None, "x1": "x0", "x2": "x1", "x3": "x2", "x4": "x3"}
+
+
+# -- the distribution --------------------------------------------------------------------------------------------------
+
+
+def by_hand(columns, parents, outcomes, unseen, row):
+    """Return the probability of a row with nothing missing, by the formulas of the docstring."""
+    probability = 1.0
+    for v, value in enumerate(row):
+        column, share = columns[v], 1.0 if value in outcomes[v] else unseen[v]
+        total = ALPHA * (len(outcomes[v]) + unseen[v])
+        known = [other for other in column if other is not None]
+        own = (known.count(value) + ALPHA * share) / (len(known) + total)
+        if parents[v] is None or row[parents[v]] not in columns[parents[v]]:
+            probability *= own
+            continue
+        pairs = zip(columns[parents[v]], column, strict=True)
+        given = [b for a, b in pairs if a == row[parents[v]] and b is not None]
+        probability *= (given.count(value) + ALPHA * share + BETA * own) / (len(given) + total + BETA)
+    return probability
+
+
+def estimator(leaves=None, **parameters):
+    tree = ChowLiu(ALPHA, BETA)
+    return SPN(min_rows=10**6, factorization=tree, categorical_features="all", leaves=leaves, **parameters)
+
+
+def tree_of(spn):
+    """Return the parent of each variable by number, of an estimator that is nothing but a tree."""
+    (leaf,) = (node for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF)
+    assert leaf.distribution == "chow-liu"
+    return [None if parent is None else int(parent[1:]) for parent in leaf.parameters["parents"].values()]
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(3))
+def test_probabilities_by_hand(seed, missing):
+    columns = [column.tolist() for column in dependent_columns(60, seed, missing)]
+    spn = estimator().fit(object_table(*columns))
+    outcomes = [sorted({value for value in column if value is not None}) for column in columns]
+    rows = list(itertools.product(*([*each, "never seen"] for each in outcomes)))
+    expected = [by_hand(columns, tree_of(spn), outcomes, [UNSEEN] * 5, row) for row in rows]
+    assert math.fsum(expected) == pytest.approx(1.0, rel=1e-12)
+    assert np.exp(spn.score_samples(object_table(*zip(*rows, strict=True)))) == pytest.approx(expected, rel=1e-11)
+
+
+def test_outcomes_that_the_leaf_has_not_seen():
+    columns = [column.tolist() for column in dependent_columns(60, 0)]
+    outcomes = [sorted(set(column)) for column in columns]
+    data, tree = slice_of(*columns, categorical=True), ChowLiu(ALPHA, BETA).over([Categorical()] * 5)
+    few = np.flatnonzero((np.array(columns[1]) != "c") & (np.array(columns[3]) == "a"))
+    statistics = learned(tree, data, few)
+    seen = [[column[row] for row in few] for column in columns]
+    parents = [
+        None if name is None else int(name[1:]) for name in tree.parameters(statistics, data)["parents"].values()
+    ]
+    circuit = lower(tree.express(statistics, data))
+    for row in itertools.product(*([*each, "never seen"] for each in outcomes)):
+        places = [(outcomes[v].index(value) if value in outcomes[v] else -1) for v, value in enumerate(row)]
+        expected = by_hand(seen, parents, outcomes, [UNSEEN] * 5, row)
+        assert evaluate(circuit, places) == pytest.approx(expected, rel=1e-11)
+
+
+def evaluate(layout, places):
+    """Return the probability of one row under a circuit of categorical inputs, unit after unit."""
+    values = []
+    for unit, kind in enumerate(layout.units.tolist()):
+        if kind > 1:
+            values.append(math.exp(layout.parameters_of(unit)[places[layout.variables[unit]]]))
+            continue
+        start, end = layout.child_starts[unit], layout.child_starts[unit + 1]
+        below = [values[child] for child in layout.children[start:end]]
+        weights = np.exp(layout.log_weights[start:end])
+        values.append(float(np.dot(weights, below)) if kind == 0 else math.prod(below))
+    return values[-1]
+
+
+def test_missing_values_are_summed_out():
+    columns = dependent_columns(60, 1)
+    spn = estimator().fit(object_table(*columns))
+    outcomes = [[*sorted(set(column.tolist())), "never seen"] for column in columns]
+    for hidden in itertools.chain.from_iterable(itertools.combinations(range(5), n) for n in (1, 2, 3)):
+        row = ["b", "a", "b", "a", "b"]
+        full = []
+        for values in itertools.product(*(outcomes[v] for v in hidden)):
+            full.append(list(row))
+            for v, value in zip(hidden, values, strict=True):
+                full[-1][v] = value
+        for v in hidden:
+            row[v] = None
+        total = np.exp(spn.score_samples(np.array(full, object))).sum()
+        assert np.exp(spn.score_samples(np.array([row], object)))[0] == pytest.approx(total, rel=1e-12)
+
+
+def test_bernoulli_variables_know_nothing_else():
+    rng = np.random.default_rng(0)
+    columns = [rng.random(50) < 0.5]
+    for _ in range(3):
+        columns.append(columns[-1] ^ (rng.random(50) < 0.2))
+    columns.append(np.full(50, True))
+    columns[-1][0] = False
+    table = object_table(*[column.tolist() for column in columns])
+    spn = estimator({f"x{v}": Bernoulli() for v in range(5)}).fit(table)
+    parents, lists = tree_of(spn), [column.tolist() for column in columns]
+    rows = list(itertools.product([False, True], repeat=5))
+    expected = [by_hand(lists, parents, [[False, True]] * 5, [0.0] * 5, row) for row in rows]
+    assert math.fsum(expected) == pytest.approx(1.0, rel=1e-12)
+    assert np.exp(spn.score_samples(np.array(rows, object))) == pytest.approx(expected, rel=1e-11)
+    spn.unlearn(0)
+    assert spn.score_samples(np.array([[True, True, True, True, False]], object))[0] > -np.inf
+
+
+def test_parameters_for_reading():
+    columns = [column.tolist() for column in dependent_columns(60, 0)]
+    data, tree = slice_of(*columns, categorical=True), ChowLiu(ALPHA, BETA).over([Categorical()] * 5)
+    parameters = tree.parameters(learned(tree, data), data)
+    root, child = parameters["probabilities"]["x0"], parameters["probabilities"]["x1"]
+    assert root == pytest.approx({c: (columns[0].count(c) + ALPHA) / (60 + ALPHA * (2 + UNSEEN)) for c in "ab"})
+    assert list(child) == ["a", "b"]
+    for line in child.values():
+        assert sum(line.values()) == pytest.approx(1.0, abs=1e-3)
+
+
+# -- in the network ----------------------------------------------------------------------------------------------------
+
+
+def test_a_tree_takes_what_it_can_and_leaves_the_rest():
+    rng = np.random.default_rng(0)
+    column = rng.integers(0, 2, 100)
+    table = object_table(
+        column.astype(float) + rng.standard_normal(100),
+        np.array(["a", "b"], object)[column],
+        [f"k{i % 40}" for i in range(100)],
+        np.array(["a", "b"], object)[column],
+        column.astype(bool),
+    )
+    spn = SPN(min_rows=200, factorization="chow-liu", categorical_features=[1, 2, 3, 4]).fit(table)
+    leaves = {node.scope: node.distribution for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF}
+    assert leaves == {("x1", "x3", "x4"): "chow-liu", ("x0",): "gaussian", ("x2",): "categorical"}
+    spn.unlearn(list(range(80)))  # so few categories are left that x2 can take part
+    leaves = {node.scope: node.distribution for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF}
+    assert leaves == {("x1", "x2", "x3", "x4"): "chow-liu", ("x0",): "gaussian"}
+
+
+def test_constant_variables_stay_out_of_trees():
+    table = object_table(*dependent_columns(60, 0), ["same"] * 60)
+    spn = estimator().fit(table)
+    leaves = {node.scope for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF}
+    assert leaves == {("x0", "x1", "x2", "x3", "x4"), ("x5",)}
+    constant = estimator().fit(object_table(["a"] * 5, ["b"] * 5))
+    assert [child.distribution for child in constant.root_.children] == ["categorical", "categorical"]
+
+
+def test_it_is_likelier_than_independent_leaves():
+    train, test = dependent_columns(500, 0), dependent_columns(500, 1)
+    tree = SPN(min_rows=1000, factorization="chow-liu").fit(object_table(*train))
+    naive = SPN(min_rows=1000).fit(object_table(*train))
+    assert tree.score(object_table(*test)) > naive.score(object_table(*test)) + 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_revised_tree_is_the_fresh_one(seed):
+    table = object_table(*dependent_columns(60, seed, 0.1))
+    spn = estimator().fit(table)
+    gone = np.random.default_rng(seed).permutation(60)[:30]
+    changed = False
+    for done, row in enumerate(gone.tolist(), start=1):
+        before = tree_of(spn)
+        spn.unlearn(row)
+        changed |= tree_of(spn) != before
+        rest = np.setdiff1d(np.arange(60), gone[:done])
+        fresh = estimator().fit(table[rest], ids=rest)
+        assert spn.digest() == fresh.digest()
+        assert spn.state_digest() == fresh.state_digest()
+        assert spn.score_samples(table).tobytes() == fresh.score_samples(table).tobytes()
+    assert changed
+
+
+def test_the_digest_knows_of_the_tree():
+    table = object_table(*dependent_columns(60, 0))
+    trees = [ChowLiu(), ChowLiu(alpha=0.4), ChowLiu(beta=0.4), "naive"]
+    estimators = [SPN(min_rows=100, factorization=tree).fit(table) for tree in trees]
+    assert len({spn.digest() for spn in estimators}) == 4
+    assert SPN(min_rows=100, factorization="chow-liu").fit(table).digest() == estimators[0].digest()
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="beta=0 must be a positive number"):
+        ChowLiu(beta=0)
+    with pytest.raises(ValueError, match="factorization='bushy' is none of 'naive', 'chow-liu'"):
+        SPN(factorization="bushy").fit([["a"], ["b"]])
