@@ -1,0 +1,29 @@
+"""What tables are held in, one module for each library, imported only once a table of it turns up.
+
+A `Holder` tells the type of a column, reads a column of categories by its own dictionary, writes columns and tables,
+and fills in cells.
+"""
+
+from __future__ import annotations
+
+from unlearnspn.holders.arrays import Arrays, Lists, MaskedArrays
+from unlearnspn.holders.arrow_tables import ArrowTables
+from unlearnspn.holders.base import Cells, Encoded, Holder, as_objects
+from unlearnspn.holders.pandas_frames import PandasFrames
+from unlearnspn.holders.polars_frames import PolarsFrames
+from unlearnspn.origins import Library
+
+__all__ = ["Cells", "Encoded", "Holder", "as_objects", "holder_of"]
+
+
+def holder_of(library: Library) -> Holder:
+    """Return what reads and writes the tables of a library."""
+    holders: dict[Library, type[Holder]] = {
+        Library.PANDAS: PandasFrames,
+        Library.POLARS: PolarsFrames,
+        Library.PYARROW: ArrowTables,
+        Library.NUMPY: Arrays,
+        Library.MASKED: MaskedArrays,
+        Library.LISTS: Lists,
+    }
+    return holders[library]()

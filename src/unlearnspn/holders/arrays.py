@@ -1,0 +1,163 @@
+"""Tables in numpy's arrays: plain, masked, and those that numpy makes of lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.cells import Family
+from unlearnspn.holders.base import Cells, Encoded, Rows
+from unlearnspn.holders.casting import to_floats, to_integers
+from unlearnspn.origins import ANYTHING, CellType, Label
+
+Array = npt.NDArray[Any]
+
+_NUMERIC = re.compile(r"[<>|=][fiu]\d{1,2}")
+#: How wide an array of strings is tells of the longest: only that it is one is kept.
+_TEXT, _VARIABLE_TEXT, _BOOLEAN, _OBJECTS = "U", "T", "b", "O"
+
+
+class Arrays:
+    """Two-dimensional arrays: one type for all columns."""
+
+    def type_of(self, column: Array) -> CellType:
+        """Return the type of one of the columns."""
+        dtype = column.dtype
+        return CellType(dtype.str if dtype.kind in "fiu" else dtype.kind)
+
+    def encode(self, column: Array) -> Encoded | None:
+        """Arrays have no dictionaries."""
+        return None
+
+    def column(self, cell_type: CellType, cells: Cells) -> Array | None:
+        """Write a column; integers with something missing become floats, booleans and strings objects."""
+        name, complete = cell_type.name, not cells.missing.any()
+        if name == _OBJECTS:
+            return cells.objects()
+        if _NUMERIC.fullmatch(name) and Family.NUMBER.accepts(cells.family):
+            return _numeric(_dtype(name), cells.numbers(), complete)
+        if name == _BOOLEAN and Family.BOOLEAN.accepts(cells.family):
+            return cells.objects().astype(bool) if complete else cells.objects()
+        if name in (_TEXT, _VARIABLE_TEXT) and Family.TEXT.accepts(cells.family):
+            dtype = np.dtypes.StringDType() if name == _VARIABLE_TEXT else np.dtype(str)
+            return cells.objects().astype(dtype) if complete else cells.objects()
+        return None
+
+    def default_column(self, cells: Cells) -> Array:
+        """Write numbers as floats, everything else as objects."""
+        return cells.numbers() if cells.family is Family.NUMBER else cells.objects()
+
+    def table(self, labels: Sequence[Label], columns: Sequence[Array]) -> Array:
+        """Put columns side by side, in the narrowest type that holds them all."""
+        dtypes = {column.dtype for column in columns}
+        kinds = {dtype.kind for dtype in dtypes}
+        alike = len(kinds) == 1 or kinds <= set("fiu")
+        dtype = np.result_type(*dtypes) if alike else np.dtype(object)
+        table = np.empty((len(columns[0]), len(columns)), dtypes.pop() if len(dtypes) == 1 else dtype)
+        for position, column in enumerate(columns):
+            table[:, position] = column
+        return table
+
+    def own_column(self, table: Array, position: int) -> Array:
+        """Return a column of a table."""
+        return table[:, position]
+
+    def fill(self, column: Array, rows: Rows, cells: Cells) -> Array | None:
+        """Return a column with some rows filled in."""
+        new = self.column(self.type_of(column), cells)
+        if new is None or new.dtype.kind != column.dtype.kind:
+            return None
+        filled = column.copy()
+        filled[rows] = new
+        return filled
+
+    def replace(self, table: Array, columns: Mapping[int, Array]) -> Array:
+        """Return a copy of a table with some columns exchanged."""
+        if all(np.can_cast(column.dtype, table.dtype) for column in columns.values()):
+            filled = table.copy()
+            for position, column in columns.items():
+                filled[:, position] = column
+            return filled
+        every = [columns.get(position, table[:, position]) for position in range(table.shape[1])]
+        return self.table([], every)
+
+
+class Lists(Arrays):
+    """Rows in lists: answers are arrays, of floats if all columns are numbers, else of objects."""
+
+    def type_of(self, column: Array) -> CellType:
+        """Every column takes whatever it is given: what its values were is not kept."""
+        return ANYTHING
+
+    def column(self, cell_type: CellType, cells: Cells) -> Array | None:
+        """Write a column as suits its values."""
+        return self.default_column(cells)
+
+    def fill(self, column: Array, rows: Rows, cells: Cells) -> Array:
+        """Return a column with some rows filled in, objects as they are."""
+        filled = column.astype(object)
+        filled[rows] = cells.objects()
+        return filled
+
+    def replace(self, table: Array, columns: Mapping[int, Array]) -> Array:
+        """Return an array with some columns exchanged, of floats if it can be."""
+        filled = super().replace(table, columns)
+        kinds = set(map(type, filled.ravel().tolist()))
+        return filled.astype(np.float64) if all(map(_is_number, kinds)) else filled
+
+
+class MaskedArrays(Arrays):
+    """Arrays in which what is missing is masked, so that every type can be missing."""
+
+    def column(self, cell_type: CellType, cells: Cells) -> Array | None:
+        """Write a column, with what is missing masked."""
+        column = super().column(cell_type, cells.take(np.flatnonzero(~cells.missing)))
+        return None if column is None else _masked(column, cells)
+
+    def default_column(self, cells: Cells) -> Array:
+        """Write numbers as floats, everything else as objects."""
+        return _masked(super().default_column(cells.take(np.flatnonzero(~cells.missing))), cells)
+
+    def table(self, labels: Sequence[Label], columns: Sequence[Array]) -> Array:
+        """Put columns and masks side by side."""
+        table = super().table(labels, [np.ma.getdata(column) for column in columns])
+        return np.ma.array(table, mask=np.column_stack([np.ma.getmaskarray(column) for column in columns]))
+
+    def fill(self, column: Array, rows: Rows, cells: Cells) -> Array | None:
+        """Return a column with some rows filled in and unmasked."""
+        new = super().column(self.type_of(column), cells)
+        if new is None:
+            return None
+        filled = np.ma.array(column, copy=True, hard_mask=False)
+        filled[rows] = new
+        return filled
+
+
+def _is_number(kind: type) -> bool:
+    """Tell whether a type is of numbers, or of what numpy reads as NaN."""
+    return kind is type(None) or (issubclass(kind, Real | Decimal) and not issubclass(kind, bool))
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    try:
+        return np.dtype(name)
+    except TypeError:  # another machine's long double
+        return np.dtype(np.float64)
+
+
+def _numeric(dtype: np.dtype[Any], numbers: npt.NDArray[np.float64], complete: bool) -> Array:
+    if dtype.kind == "f":
+        return to_floats(numbers, dtype)
+    return to_integers(numbers, dtype) if complete else numbers
+
+
+def _masked(present: Array, cells: Cells) -> Array:
+    column = np.zeros(len(cells), present.dtype)
+    column[~cells.missing] = present
+    return np.ma.array(column, mask=cells.missing)

@@ -1,0 +1,143 @@
+"""Tables of Apache Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.cells import Family
+from unlearnspn.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.holders.casting import to_floats, to_integers, within_decimal
+from unlearnspn.origins import ANYTHING, CellType, Label
+
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_FLOATS = {"halffloat": np.float16, "float": np.float32, "double": np.float64}
+_DECIMALS = ("decimal32", "decimal64", "decimal128", "decimal256")
+_TEXTS = ("string", "large_string", "string_view")
+
+
+class ArrowTables:
+    """Tables of chunked arrays."""
+
+    def type_of(self, column: Any) -> CellType:
+        """Return the type of one of the columns."""
+        return self.describe(column.type)
+
+    def describe(self, arrow_type: Any) -> CellType:
+        """Return an Arrow type in words."""
+        types = import_library("pyarrow").types
+        if types.is_dictionary(arrow_type):
+            details = (str(arrow_type.index_type), arrow_type.ordered)
+            return CellType("dictionary", details, self.describe(arrow_type.value_type))
+        name = str(arrow_type)
+        if types.is_decimal(arrow_type):
+            return CellType(name.partition("(")[0], (arrow_type.precision, arrow_type.scale))
+        return CellType(name) if name in (*_INTEGERS, *_FLOATS, *_TEXTS, "bool") else ANYTHING
+
+    def encode(self, column: Any) -> Encoded:
+        """Return distinct values and places by Arrow's own dictionary."""
+        pa = import_library("pyarrow")
+        encoded = pa.chunked_array(column).dictionary_encode().unify_dictionaries().combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = pa.concat_arrays(encoded.chunks)
+        return encoded.dictionary.to_pylist(), encoded.indices.cast("int64").fill_null(-1).to_numpy(
+            zero_copy_only=False
+        )
+
+    def column(self, cell_type: CellType, cells: Cells) -> Any | None:
+        """Write a column; what is missing is null."""
+        pa = import_library("pyarrow")
+        name, missing = cell_type.name, cells.missing
+        if name == "dictionary" and cells.categories is not None and cell_type.of is not None and cell_type.details:
+            categories = self.column(cell_type.of, cells.distinct)
+            index_type, ordered = str(cell_type.details[0]), bool(cell_type.details[1]) and cells.ordered
+            return None if categories is None else _dictionary(categories, cells.values, index_type, ordered)
+        if name in _TEXTS and Family.TEXT.accepts(cells.family):
+            return pa.array(cells.objects(), type=_native(name))
+        if name == "bool" and Family.BOOLEAN.accepts(cells.family):
+            return pa.array(cells.objects(), type=pa.bool_())
+        if not Family.NUMBER.accepts(cells.family):
+            return None
+        if name in _INTEGERS:
+            return pa.array(to_integers(cells.numbers(), name), type=_native(name), mask=missing)
+        if name in _FLOATS:
+            return pa.array(to_floats(cells.numbers(), _FLOATS[name]), type=_native(name), mask=missing)
+        if name in _DECIMALS and len(cell_type.details) == 2:
+            return _decimals(cell_type, cells)
+        return None
+
+    def default_column(self, cells: Cells) -> Any | None:
+        """Write doubles, booleans or strings; there is no type for a mixture."""
+        if cells.family is Family.MIXED:
+            return None
+        if cells.family is Family.EMPTY:
+            return import_library("pyarrow").nulls(len(cells))
+        suited = {Family.NUMBER: "double", Family.BOOLEAN: "bool", Family.TEXT: "string"}
+        return self.column(CellType(suited[cells.family]), cells)
+
+    def table(self, labels: Sequence[Label], columns: Sequence[Any]) -> Any:
+        """Make a table of columns."""
+        return import_library("pyarrow").table(list(columns), names=[str(label) for label in labels])
+
+    def own_column(self, table: Any, position: int) -> Any:
+        """Return a column of a table."""
+        return table.column(position)
+
+    def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
+        """Return a column with some rows filled in; a dictionary gets the categories it lacks at its end."""
+        pa = import_library("pyarrow")
+        if pa.types.is_dictionary(column.type):
+            return self._fill_dictionary(column, rows, cells)
+        new = self.column(self.type_of(column), cells)
+        if new is None:
+            return None
+        blank = np.zeros(len(column), np.bool_)
+        blank[rows] = True
+        replace = import_library("pyarrow.compute").replace_with_mask
+        if self.type_of(column).name == "string_view":  # Arrow replaces no views
+            longer = pa.large_string()
+            return replace(column.cast(longer), pa.array(blank), new.cast(longer)).cast(column.type)
+        return replace(column, pa.array(blank), new)
+
+    def _fill_dictionary(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
+        value_type = column.type.value_type
+        if cells.categories is None or self.column(self.describe(value_type), cells.distinct) is None:
+            return None
+        known, places = self.encode(column)
+        known += [category for category in cells.used() if category not in known]
+        where = {category: place for place, category in enumerate(known)}
+        filled = places.copy()
+        filled[rows] = [where[category] for category in cells.objects().tolist()]
+        categories = import_library("pyarrow").array(known, type=value_type)
+        return _dictionary(categories, filled, str(column.type.index_type), column.type.ordered)
+
+    def replace(self, table: Any, columns: Mapping[int, Any]) -> Any:
+        """Return a table with some columns exchanged."""
+        for position, column in columns.items():
+            field = table.schema.field(position).with_type(column.type)
+            table = table.set_column(position, field, column)
+        return table
+
+
+def _native(name: str) -> Any:
+    pa = import_library("pyarrow")
+    short = {"bool": pa.bool_, "halffloat": pa.float16, "float": pa.float32, "double": pa.float64}
+    return short[name]() if name in short else getattr(pa, name)()
+
+
+def _decimals(cell_type: CellType, cells: Cells) -> Any:
+    pa = import_library("pyarrow")
+    precision, scale = (int(detail) for detail in cell_type.details)
+    numbers = within_decimal(cells.numbers(), precision, scale)
+    return pa.array(numbers, mask=cells.missing).cast(getattr(pa, cell_type.name)(precision, scale))
+
+
+def _dictionary(categories: Any, places: Rows, index_type: str, ordered: bool) -> Any:
+    """Make a column of categories, with wider indices than it had if there are more categories than those can tell."""
+    pa = import_library("pyarrow")
+    if len(categories) > np.iinfo(index_type).max:
+        index_type = "int64"
+    indices = pa.array(np.maximum(places, 0).astype(index_type), mask=places < 0)
+    return pa.DictionaryArray.from_arrays(indices, categories, ordered=ordered)

@@ -1,0 +1,162 @@
+"""Frames of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.cells import Family
+from unlearnspn.holders.arrow_tables import ArrowTables
+from unlearnspn.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.holders.casting import to_floats, to_integers
+from unlearnspn.origins import ANYTHING, CellType, Label
+
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_NULLABLE_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+_FLOATS = ("float16", "float32", "float64")
+_NULLABLE_FLOATS = ("Float32", "Float64")
+_KNOWN = (*_INTEGERS, *_NULLABLE_INTEGERS, *_FLOATS, *_NULLABLE_FLOATS, "bool", "boolean", "object")
+
+
+class PandasFrames:
+    """Frames of pandas' series; every column may be missing in a way of its own."""
+
+    def type_of(self, column: Any) -> CellType:
+        """Return the type of one of the columns; the categories of a categorical one are not kept."""
+        return self._describe(column.dtype)
+
+    def _describe(self, dtype: Any) -> CellType:
+        pd = import_library("pandas")
+        if isinstance(dtype, pd.CategoricalDtype):
+            return CellType("category", (bool(dtype.ordered),), self._describe(dtype.categories.dtype))
+        if isinstance(dtype, pd.ArrowDtype):
+            return CellType("arrow", (), ArrowTables().describe(dtype.pyarrow_dtype))
+        if isinstance(dtype, pd.StringDtype):
+            return CellType("string", (dtype.storage, "NA" if dtype.na_value is pd.NA else "nan"))
+        if isinstance(dtype, pd.SparseDtype):
+            return self._describe(dtype.subtype)
+        name = getattr(dtype, "name", "")
+        return CellType(name) if name in _KNOWN else ANYTHING
+
+    def encode(self, column: Any) -> Encoded | None:
+        """Return distinct values and places by pandas' own codes."""
+        pd = import_library("pandas")
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            return column.cat.categories.tolist(), column.cat.codes.to_numpy(np.int64)
+        if isinstance(column.dtype, pd.ArrowDtype):
+            return ArrowTables().encode(_arrow(column))
+        places, distinct = pd.factorize(column)
+        return distinct.tolist(), places.astype(np.int64, copy=False)
+
+    def column(self, cell_type: CellType, cells: Cells) -> Any | None:
+        """Write a column; integers and booleans with something missing become pandas' nullable ones."""
+        pd = import_library("pandas")
+        name, missing = cell_type.name, cells.missing
+        if name == "object":
+            return _objects(cells.objects())
+        if name == "category":
+            return self._categories(cell_type, cells)
+        if name == "arrow" and cell_type.of is not None:
+            column = ArrowTables().column(cell_type.of, cells)
+            return None if column is None else pd.arrays.ArrowExtensionArray(column)
+        if name == "string" and len(cell_type.details) == 2 and Family.TEXT.accepts(cells.family):
+            return pd.array(cells.objects(), dtype=_string_dtype(cell_type))
+        if name in ("bool", "boolean") and Family.BOOLEAN.accepts(cells.family):
+            flags = np.array([*cells.distinct.objects(), False], np.bool_)[cells.values]
+            return flags if name == "bool" and not missing.any() else pd.arrays.BooleanArray(flags, missing.copy())
+        if not Family.NUMBER.accepts(cells.family):
+            return None
+        return _numbers(name, cells)
+
+    def _categories(self, cell_type: CellType, cells: Cells) -> Any | None:
+        pd = import_library("pandas")
+        if cells.categories is None or cell_type.of is None:
+            return None
+        categories = self.column(cell_type.of, cells.distinct)
+        if categories is None:
+            categories = self.default_column(cells.distinct)
+        index = pd.Index(categories, dtype=object if cell_type.of.name == "object" else None)
+        ordered = cell_type.details == (True,) and cells.ordered
+        return pd.Categorical.from_codes(cells.values, categories=index, ordered=ordered)
+
+    def default_column(self, cells: Cells) -> Any:
+        """Write floats, booleans, strings as pandas likes them, or objects."""
+        if cells.family is Family.NUMBER:
+            return cells.numbers()
+        if cells.family is Family.BOOLEAN:
+            return self.column(CellType("bool"), cells)
+        if cells.family is Family.TEXT:
+            return import_library("pandas").Series(cells.objects().tolist()).array
+        return _objects(cells.objects())
+
+    def table(self, labels: Sequence[Label], columns: Sequence[Any]) -> Any:
+        """Make a frame of columns, its rows numbered."""
+        return import_library("pandas").DataFrame(dict(zip(labels, columns, strict=True)))
+
+    def own_column(self, table: Any, position: int) -> Any:
+        """Return a column of a frame."""
+        return table.iloc[:, position]
+
+    def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
+        """Return a column with some rows filled in; a categorical one gets the categories it lacks at its end."""
+        pd = import_library("pandas")
+        if isinstance(column.dtype, pd.ArrowDtype):
+            filled = ArrowTables().fill(_arrow(column), rows, cells)
+            return None if filled is None else pd.arrays.ArrowExtensionArray(filled)
+        cell_type = self.type_of(column)
+        new = self.column(cell_type, cells)
+        if new is None:
+            return None
+        if isinstance(column.dtype, pd.SparseDtype):
+            filled = column.sparse.to_dense().to_numpy(copy=True)
+        elif isinstance(column.dtype, np.dtype):
+            filled = column.to_numpy(copy=True)
+        else:
+            filled = column.array.copy()
+        if cell_type.name == "category":
+            known = set(column.cat.categories)
+            filled = filled.add_categories([category for category in cells.used() if category not in known])
+            new = cells.objects()
+        filled[rows] = new
+        return _objects(filled, column.index) if cell_type.name == "object" else filled
+
+    def replace(self, table: Any, columns: Mapping[int, Any]) -> Any:
+        """Return a frame with some columns exchanged, with its own index."""
+        filled = table.copy(deep=False)
+        for position, column in columns.items():
+            filled[table.columns[position]] = column
+        return filled
+
+
+def _numbers(name: str, cells: Cells) -> Any | None:
+    pd = import_library("pandas")
+    numbers, missing = cells.numbers(), cells.missing
+    if name in _FLOATS:
+        return to_floats(numbers, name)
+    if name in _NULLABLE_FLOATS:
+        return pd.arrays.FloatingArray(to_floats(numbers, name.lower()), missing.copy())
+    if name.lower() not in _INTEGERS:
+        return None
+    integers = to_integers(numbers, name.lower())
+    return integers if name in _INTEGERS and not missing.any() else pd.arrays.IntegerArray(integers, missing.copy())
+
+
+def _objects(values: Any, index: Any = None) -> Any:
+    """Return a series of objects: an array of them pandas would turn into strings."""
+    return import_library("pandas").Series(values, index=index, dtype=object)
+
+
+def _string_dtype(cell_type: CellType) -> Any:
+    pd = import_library("pandas")
+    storage, missing = cell_type.details
+    options = {} if missing == "NA" else {"na_value": np.nan}
+    try:
+        return pd.StringDtype(storage, **options)
+    except ImportError:  # pyarrow was installed where the table was
+        return pd.StringDtype("python", **options)
+
+
+def _arrow(column: Any) -> Any:
+    return import_library("pyarrow").chunked_array(column.array.__arrow_array__())

@@ -1,0 +1,128 @@
+"""Frames of polars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.cells import Family
+from unlearnspn.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.holders.casting import to_floats, to_integers, within_decimal
+from unlearnspn.origins import ANYTHING, CellType, Label
+
+_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+_WIDE_INTEGERS = ("Int128", "UInt128")  # numpy has no such type
+_FLOATS = ("Float16", "Float32", "Float64")
+_CATEGORIES = ("Categorical", "Enum")
+_KNOWN = (*_INTEGERS, *_WIDE_INTEGERS, *_FLOATS, *_CATEGORIES, "Boolean", "String", "Object")
+
+
+class PolarsFrames:
+    """Frames of polars' series."""
+
+    def type_of(self, column: Any) -> CellType:
+        """Return the type of one of the columns; the categories of an Enum are not kept."""
+        dtype = column.dtype
+        name = dtype.base_type().__name__
+        if name == "Decimal":
+            return CellType(name, (dtype.precision, dtype.scale))
+        return CellType(name) if name in _KNOWN else ANYTHING
+
+    def encode(self, column: Any) -> Encoded | None:
+        """Return distinct values and places by polars' own codes."""
+        pl = import_library("polars")
+        if column.dtype == pl.Enum:
+            categories = column.dtype.categories
+        else:
+            categories = column.drop_nulls().unique().cast(pl.String)
+            column = column.cast(pl.Enum(categories))
+        return categories.to_list(), column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+    def column(self, cell_type: CellType, cells: Cells) -> Any | None:
+        """Write a column; what is missing is null."""
+        pl = import_library("polars")
+        name = cell_type.name
+        dtype = getattr(pl, name, None)
+        if dtype is None:  # a type of a later version
+            return None
+        if name == "Object":
+            return pl.Series(cells.objects().tolist(), dtype=pl.Object)
+        if name == "Boolean" and Family.BOOLEAN.accepts(cells.family):
+            return _gather(pl.Series(cells.distinct.objects().tolist(), dtype=pl.Boolean), cells)
+        if name in ("String", *_CATEGORIES) and Family.TEXT.accepts(cells.family):
+            texts = pl.Series(cells.distinct.objects().tolist(), dtype=pl.String)
+            return _gather(texts.cast(pl.Enum(texts) if name == "Enum" else dtype), cells)
+        return _numbers(cell_type, dtype, cells) if Family.NUMBER.accepts(cells.family) else None
+
+    def default_column(self, cells: Cells) -> Any:
+        """Write floats, booleans, strings or objects."""
+        suited = {Family.NUMBER: "Float64", Family.BOOLEAN: "Boolean", Family.TEXT: "String", Family.MIXED: "Object"}
+        if cells.family is Family.EMPTY:
+            return import_library("polars").Series([None] * len(cells))
+        return self.column(CellType(suited[cells.family]), cells)
+
+    def table(self, labels: Sequence[Label], columns: Sequence[Any]) -> Any:
+        """Make a frame of series."""
+        pl = import_library("polars")
+        return pl.DataFrame([column.alias(str(label)) for label, column in zip(labels, columns, strict=True)])
+
+    def own_column(self, table: Any, position: int) -> Any:
+        """Return a column of a frame."""
+        return table.to_series(position)
+
+    def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
+        """Return a column with some rows filled in; an Enum gets the categories it lacks at its end."""
+        pl = import_library("polars")
+        new = self.column(self.type_of(column), cells)
+        if new is None:
+            return None
+        if column.dtype == pl.Object:
+            objects = column.to_list()
+            for row, value in zip(rows.tolist(), cells.objects().tolist(), strict=True):
+                objects[row] = value
+            return pl.Series(objects, dtype=pl.Object)
+        if column.dtype == pl.Enum:
+            known = column.dtype.categories.to_list()
+            lacking = [category for category in cells.used() if category not in known]
+            column = column.cast(pl.Enum([*known, *lacking])) if lacking else column
+        place = np.full(len(column), -1, np.int64)
+        place[rows] = np.arange(len(rows))
+        spread = new.cast(column.dtype).gather(pl.Series(np.maximum(place, 0)))
+        return column.zip_with(pl.Series(place < 0), spread)
+
+    def replace(self, table: Any, columns: Mapping[int, Any]) -> Any:
+        """Return a frame with some columns exchanged."""
+        names = table.columns
+        return table.with_columns([column.alias(names[position]) for position, column in columns.items()])
+
+
+def _numbers(cell_type: CellType, dtype: Any, cells: Cells) -> Any | None:
+    pl = import_library("polars")
+    name, numbers = cell_type.name, cells.numbers()
+    if name in _INTEGERS:
+        series = pl.Series(to_integers(numbers, name.lower()))
+    elif name in _WIDE_INTEGERS:
+        lowest = 0.0 if name == "UInt128" else -(2.0**126)
+        series = pl.Series(np.rint(np.clip(np.nan_to_num(numbers), lowest, 2.0**126))).cast(dtype)
+    elif name in _FLOATS:
+        series = pl.Series(to_floats(numbers, name.lower()))
+    elif name == "Decimal" and len(cell_type.details) == 2:
+        precision, scale = (int(detail) for detail in cell_type.details)
+        series = pl.Series(within_decimal(np.nan_to_num(numbers), precision, scale)).cast(dtype(precision, scale))
+    else:
+        return None
+    return _with_nulls(series, cells)
+
+
+def _with_nulls(series: Any, cells: Cells) -> Any:
+    pl = import_library("polars")
+    return series if not cells.missing.any() else pl.select(pl.when(pl.Series(~cells.missing)).then(series)).to_series()
+
+
+def _gather(categories: Any, cells: Cells) -> Any:
+    pl = import_library("polars")
+    if not len(categories):
+        return pl.Series([None] * len(cells), dtype=categories.dtype)
+    return _with_nulls(categories.gather(pl.Series(np.maximum(cells.values, 0))), cells)
