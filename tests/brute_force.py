@@ -1,0 +1,227 @@
+"""Circuits evaluated the slow way, as an oracle: SciPy's distributions, sums over all categories, quadrature.
+
+It shares nothing with what it checks but the arrays of the layout.
+"""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from scipy import stats
+from scipy.special import logsumexp
+
+from unlearnspn import Range
+from unlearnspn.circuit.expressions import Unit
+from unlearnspn.schema import Kind
+
+LOW, HIGH, OWN = 0, 1, 3
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+class BruteForce:
+    """One circuit, and the questions answered by hand."""
+
+    def __init__(self, circuit):
+        self.layout, self.columns = circuit.layout, circuit.domains.columns
+        self.names = [column.name for column in self.columns]
+
+    def score_rows(self, rows):
+        """Return the log-density of each row of a table of Python objects."""
+        known = {}
+        for v, column in enumerate(self.columns):
+            values = [row[v] for row in rows]
+            if column.kind is Kind.CATEGORICAL:
+                known[v] = np.array([self.place(v, value) for value in values])
+            else:
+                known[v] = np.array([np.nan if value is None else value for value in values], float)
+        return self.log_density(known)
+
+    def place(self, v, value):
+        """Return the place of a category: the last for one never seen, -1 for a missing one."""
+        if value is None or value != value:
+            return -1
+        categories = self.columns[v].categories
+        alike = [c == value and isinstance(c, bool) == isinstance(value, bool) for c in categories]
+        return alike.index(True) if True in alike else len(categories)
+
+    def log_density(self, known):
+        """Return log-densities, given arrays of numbers (NaN: missing) or places (-1) of some variables."""
+        layout, shape = self.layout, np.broadcast_shapes(*(array.shape for array in known.values()), ())
+        done = []
+        for u in range(len(layout)):
+            unit = Unit(layout.units[u])
+            children = [done[child] for child in layout.children_of(u)]
+            if unit is Unit.SUM:
+                weights = layout.log_weights[layout.child_starts[u] : layout.child_starts[u + 1]]
+                terms = [
+                    np.broadcast_to(child, shape) + weight for child, weight in zip(children, weights, strict=True)
+                ]
+                done.append(logsumexp(terms, axis=0))
+            elif unit is Unit.PRODUCT:
+                done.append(sum(children, np.zeros(())))
+            else:
+                values = known.get(int(layout.variables[u]))
+                done.append(np.zeros(()) if values is None else _input(unit, layout.parameters_of(u), values))
+        return np.broadcast_to(done[-1], shape)
+
+    # -- sums and integrals ----------------------------------------------------------------------------------------
+
+    def total(self, wanted, function=lambda **values: 1.0):
+        """Sum and integrate density times a function over what is wanted of some columns; the others are missing.
+
+        A number stands for itself, so that what comes out is a density in it.
+        """
+        sides = [self._alternatives(self.names.index(name), each) for name, each in wanted.items()]
+        grids = np.meshgrid(*(values for values, _ in sides), indexing="ij") if sides else []
+        weights = np.ones(())
+        for side, (_, own) in enumerate(sides):
+            weights = weights * own.reshape([-1 if axis == side else 1 for axis in range(len(sides))])
+        variables = [self.names.index(name) for name in wanted]
+        densities = np.exp(self.log_density(dict(zip(variables, grids, strict=True))))
+        named = {name: self._readable(v, grid) for name, v, grid in zip(wanted, variables, grids, strict=True)}
+        return math.fsum((weights * densities * function(**named)).ravel().tolist())
+
+    def mean(self, function, columns, given):
+        """Return the expectation of a function of some columns, whose categories are known ones."""
+        wanted = {**given, **{name: self._known(name, given.get(name)) for name in columns}}
+        return self.total(wanted, function) / self.total(wanted)
+
+    def _known(self, name, wanted):
+        column = self.columns[self.names.index(name)]
+        if column.kind is Kind.NUMERIC:
+            return Range() if wanted is None else wanted
+        if wanted is None:
+            return list(column.categories)
+        named = set(range(len(column.categories)))
+        places = self._places(self.names.index(name), wanted)
+        return [column.categories[place] for place in sorted(named.intersection(places))]
+
+    def _readable(self, v, grid):
+        if self.columns[v].kind is Kind.NUMERIC:
+            return grid
+        categories = [0.0 if isinstance(c, str) else float(c) for c in self.columns[v].categories]
+        return np.array([*categories, np.nan])[grid]
+
+    def _places(self, v, wanted):
+        several = wanted if isinstance(wanted, list | set | tuple) else [wanted]
+        return sorted({self.place(v, category) for category in several})
+
+    def _alternatives(self, v, wanted):
+        """Return values of a column and the weight of each."""
+        if wanted is None:
+            return (np.array([-1]) if self.columns[v].kind is Kind.CATEGORICAL else np.array([np.nan])), np.ones(1)
+        if self.columns[v].kind is Kind.CATEGORICAL:
+            places = self._places(v, wanted)
+            return np.array(places, int), np.ones(len(places))
+        if not isinstance(wanted, Range):
+            return np.array([float(wanted)]), np.ones(1)
+        return self.grid(v, *wanted.bounds())
+
+    def inputs_of(self, v):
+        """Yield the kind and the parameters of each input of a column."""
+        for u in np.flatnonzero(self.layout.variables == v).tolist():
+            yield Unit(self.layout.units[u]), self.layout.parameters_of(u)
+
+    def grid(self, v, low, high):
+        """Return points and weights that integrate the density of a numeric column between bounds."""
+        units = [unit for unit, _ in self.inputs_of(v)]
+        if Unit.POINT in units or Unit.POISSON in units:
+            points = np.unique(np.concatenate([_atoms(unit, line) for unit, line in self.inputs_of(v)]))
+            points = points[(low <= points) & (points <= high)]
+            return points, np.ones(points.size)
+        breaks = np.concatenate([_breaks(unit, line) for unit, line in self.inputs_of(v)])
+        breaks = np.unique(np.clip(breaks[np.isfinite(breaks)], low, high))
+        points = [0.5 * (a + b) + 0.5 * (b - a) * _NODES for a, b in pairwise(breaks)]
+        weights = [0.5 * (b - a) * _WEIGHTS for a, b in pairwise(breaks)]
+        return np.concatenate([np.zeros(0), *points]), np.concatenate([np.zeros(0), *weights])
+
+
+class _Bins:
+    """A histogram, with the methods that SciPy's distributions have."""
+
+    def logpdf(self, values, start, width, *densities):
+        places = np.floor((values - start) / width)
+        places = np.where(values == start + width * len(densities), len(densities) - 1, places)
+        outside = (places < 0) | (places >= len(densities)) | np.isnan(places)
+        return np.append(densities, -np.inf)[np.where(outside, -1, places).astype(int)]
+
+    def logsf(self, value, start, width, *densities):
+        edges = start + width * np.arange(len(densities) + 1)
+        above = np.clip(edges[1:] - np.clip(value, edges[:-1], edges[1:]), 0.0, None)
+        return np.log(np.exp(densities) @ above)
+
+    def logcdf(self, value, start, width, *densities):
+        edges = start + width * np.arange(len(densities) + 1)
+        below = np.clip(np.clip(value, edges[:-1], edges[1:]) - edges[:-1], 0.0, None)
+        return np.log(np.exp(densities) @ below)
+
+
+def _own(unit, line):
+    """Return the distribution that an input had before it was cut off, and its parameters."""
+    own = line[OWN:]
+    if unit is Unit.GAUSSIAN:
+        return stats.norm, (own[0], own[1])
+    if unit is Unit.EXPONENTIAL:
+        return stats.expon, (0.0, own[0])
+    if unit is Unit.LOG_NORMAL:
+        return stats.lognorm, (own[1], 0.0, math.exp(own[0]))
+    if unit is Unit.POISSON:
+        return stats.poisson, (own[0],)
+    assert unit is Unit.HISTOGRAM
+    return _Bins(), tuple(own)
+
+
+def _input(unit, line, values):
+    if unit is Unit.CATEGORICAL:
+        return np.append(line, 0.0)[values]
+    if unit is Unit.POINT:
+        return np.where(np.isnan(values) | (values == line[LOW]), 0.0, -np.inf)
+    (own, parameters), low, high = _own(unit, line), line[LOW], line[HIGH]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = own.logpmf(values, *parameters) if unit is Unit.POISSON else own.logpdf(values, *parameters)
+        if math.isfinite(low) or math.isfinite(high):
+            below = np.nextafter(low, -np.inf) if unit is Unit.POISSON else low
+            result = result - _log_between(own, parameters, below, high)
+    result = np.where((values < low) | (values > high), -np.inf, result)
+    return np.where(np.isnan(values), 0.0, result)
+
+
+def _log_between(own, parameters, below, high):
+    """Return the log-probability between two numbers, from the smaller tail."""
+    upper = own.logsf(below, *parameters), own.logsf(high, *parameters)
+    lower = own.logcdf(high, *parameters), own.logcdf(below, *parameters)
+    larger, smaller = min(upper, lower)
+    return larger + math.log1p(-math.exp(smaller - larger))
+
+
+def _atoms(unit, line):
+    if unit is Unit.POINT:
+        return line[LOW : LOW + 1]
+    assert unit is Unit.POISSON
+    counts = np.arange(math.ceil(line[OWN] + 15.0 * math.sqrt(line[OWN]) + 40.0))
+    return counts[(line[LOW] <= counts) & (counts <= line[HIGH])].astype(float)
+
+
+def _breaks(unit, line):
+    """Return numbers between which the density of an input is smooth, and beyond which there is nothing left of it."""
+    own = line[OWN:]
+    if unit is Unit.GAUSSIAN:
+        breaks = own[0] + own[1] * np.arange(-9.0, 9.1, 1.5)
+    elif unit is Unit.EXPONENTIAL:
+        breaks = max(line[LOW], 0.0) + own[0] * np.append(np.arange(0.0, 12.0), np.arange(12.0, 60.0, 4.0))
+    elif unit is Unit.LOG_NORMAL:
+        step = min(1.0, 0.7 / own[1])
+        breaks = np.append(0.0, np.exp(own[0] + own[1] * np.arange(-9.0, 9.0 + 4.0 * own[1], step)))
+    else:
+        assert unit is Unit.HISTOGRAM
+        breaks = own[0] + own[1] * np.arange(own.size - 1)
+    return np.clip(np.concatenate([breaks, line[[LOW, HIGH]]]), line[LOW], line[HIGH])
+
+
+def assert_same_logs(actual, expected, tolerance=1e-12):
+    """Compare logarithms: infinite where the others are, else close, relative to the larger of 1 and themselves."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    finite = np.isfinite(expected)
+    assert np.array_equal(actual[~finite], expected[~finite])
+    error = np.abs(actual[finite] - expected[finite])
+    assert (error <= tolerance * np.maximum(1.0, np.abs(expected[finite]))).all(), (actual, expected)
