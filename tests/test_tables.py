@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -187,6 +188,124 @@ DATE = dt.date(2024, 2, 29)
 def test_dates_are_refused_with_advice(table):
     with pytest.raises(InvalidTableError, match=r"'x0'.*convert .*days since"):
         SPN().fit(table)
+
+
+SECONDS, MIDNIGHT, PARTS, DECODE = "seconds or days", "since midnight", "column of its own", "decode it to strings"
+DURATION, TIME = dt.timedelta(hours=3), dt.time(12, 30)
+REFUSED = {
+    "pandas durations": (pd.DataFrame({"x0": pd.to_timedelta([3], unit="s")}), SECONDS),
+    "pandas duration objects": (pd.DataFrame({"x0": pd.Series([DURATION, None], dtype=object)}), SECONDS),
+    "pandas intervals": (pd.DataFrame({"x0": pd.arrays.IntervalArray.from_tuples([(0, 1)])}), "middles"),
+    "pandas cut": (pd.DataFrame({"x0": pd.cut([1.0, 2.0, 3.0], 2)}), "middles"),
+    "pandas categories of dates": (pd.DataFrame({"x0": pd.Categorical([DATE, None])}), "days since"),
+    "pandas categories of times": (pd.DataFrame({"x0": pd.Categorical(pd.to_datetime(["2024-02-29"]))}), "days since"),
+    "pandas lists": (pd.DataFrame({"x0": [[1, 2], [3]]}), PARTS),
+    "pandas bytes": (pd.DataFrame({"x0": [b"x"]}), DECODE),
+    "pandas arrow dates": (pd.DataFrame({"x0": pd.array([DATE], pd.ArrowDtype(pa.date32()))}), "days since"),
+    "polars durations": (pl.DataFrame({"x0": [DURATION]}), SECONDS),
+    "polars times": (pl.DataFrame({"x0": [TIME]}), MIDNIGHT),
+    "polars lists": (pl.DataFrame({"x0": [[1, 2]]}), PARTS),
+    "polars arrays": (pl.DataFrame({"x0": pl.Series([[1, 2]], dtype=pl.Array(pl.Int8, 2))}), PARTS),
+    "polars structs": (pl.DataFrame({"x0": [{"a": 1}]}), PARTS),
+    "polars bytes": (pl.DataFrame({"x0": [b"x"]}), DECODE),
+    "polars objects": (pl.DataFrame({"x0": pl.Series([DATE], dtype=pl.Object)}), "days since"),
+    "arrow dates in milliseconds": (pa.table({"x0": pa.array([DATE], pa.date64())}), "days since"),
+    "arrow times": (pa.table({"x0": [TIME]}), MIDNIGHT),
+    "arrow durations": (pa.table({"x0": [DURATION]}), SECONDS),
+    "arrow timestamps": (pa.table({"x0": pa.array([0], pa.timestamp("s", tz="UTC"))}), "days since"),
+    "arrow lists": (pa.table({"x0": [[1, 2]]}), PARTS),
+    "arrow structs": (pa.table({"x0": [{"a": 1}]}), PARTS),
+    "arrow maps": (pa.table({"x0": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8()))}), PARTS),
+    "arrow bytes": (pa.table({"x0": [b"x"]}), DECODE),
+    "arrow long bytes": (pa.table({"x0": pa.array([b"x"], pa.large_binary())}), DECODE),
+    "array of durations": (np.array([[3]], "timedelta64[s]"), SECONDS),
+    "array of bytes": (np.array([[b"x"]]), DECODE),
+    "list of times": ([[TIME]], MIDNIGHT),
+    "list of mappings": ([[{"a": 1}]], PARTS),
+}
+
+
+@pytest.mark.parametrize("sort", REFUSED)
+def test_what_cannot_be_modelled_is_refused_with_advice(sort):
+    table, advice = REFUSED[sort]
+    with pytest.raises(InvalidTableError, match=f"column 'x0' .*: .*{advice}"):
+        read_table(table)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pl.DataFrame({"x0": pl.Series([Decimal("1.5"), None], dtype=pl.Decimal(5, 2))}),
+        pa.table({"x0": pa.array([Decimal("1.5"), None], pa.decimal256(5, 2))}),
+        pd.DataFrame({"x0": [Decimal("1.5"), None]}),
+        pd.DataFrame({"x0": pd.arrays.SparseArray([1.5, np.nan])}),
+        pd.DataFrame({"x0": np.array([1.5, np.nan], np.longdouble)}),
+        np.array([[1.5], [np.nan]], np.longdouble),
+        pa.record_batch({"x0": [1.5, None]}),
+    ],
+    ids=["polars", "arrow", "pandas objects", "sparse", "pandas long double", "long double", "record batch"],
+)
+def test_unusual_numbers_are_numbers(table):
+    (column,) = read_table(table).columns
+    assert (column.name, column.family) == ("x0", Family.NUMBER)
+    assert np.array_equal(column.numbers(), [1.5, np.nan], equal_nan=True)
+
+
+def test_integers_of_128_bits_are_numbers():
+    (column,) = read_table(pl.DataFrame({"a": pl.Series([2**100, None, -3], dtype=pl.Int128)})).columns
+    assert np.array_equal(column.numbers(), [2.0**100, np.nan, -3.0], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Categorical(["b", None, "a"], categories=["unused", "a", "b", "never"]),
+        pd.Series(["b", None, "a"], dtype="category").cat.add_categories(["unused"]),
+        pd.Categorical(["b", None, "a"], categories=[7, "a", 2.5, "b"]),
+        pl.Series(["b", None, "a"], dtype=pl.Enum(["unused", "a", "b"])),
+        pl.Series(["unused", "b", None, "a"], dtype=pl.Categorical)[1:],
+        pa.DictionaryArray.from_arrays(pa.array([2, None, 1], pa.int8()), ["unused", "a", "b"]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 2, 1], pa.int8()), ["b", "a", None]),
+        pa.chunked_array([pa.array(["b", None]).dictionary_encode(), pa.array(["a"]).dictionary_encode()]),
+    ],
+    ids=["pandas", "pandas added", "pandas mixed", "enum", "polars", "arrow", "null in dictionary", "chunks"],
+)
+def test_categories_that_do_not_occur_are_not_read(column):
+    make = pd.DataFrame if isinstance(column, pd.Categorical | pd.Series) else pl.DataFrame
+    table = read_table((make if not type(column).__module__.startswith("pyarrow") else pa.table)({"a": column}))
+    factor = table.columns[0].factor()
+    assert sorted(factor.categories) == ["a", "b"]
+    assert [None if place < 0 else factor.categories[place] for place in factor.places] == ["b", None, "a"]
+    assert (table.columns[0].family, table.columns[0].categorical) == (Family.TEXT, True)
+
+
+def test_a_dictionary_that_repeats_itself_has_each_category_once():
+    repeated = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), ["a", "b", "a"])
+    factor = read_table(pa.table({"k": repeated})).columns[0].factor()
+    assert len(factor.categories) == 2
+    assert factor.places[0] == factor.places[2] != factor.places[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_numbers_are_not_copied_until_they_are_used(dtype):
+    array, frame = np.ones((5, 2), dtype), pd.DataFrame(np.ones((5, 2), dtype))
+    for table, own in ((read_table(array), array), (read_table(frame), frame.to_numpy())):
+        for column in (*table.columns, *table.rows(1, 3).columns):
+            assert column.values.dtype == dtype
+            assert np.shares_memory(column.values, own)
+            assert not np.shares_memory(column.numbers(), own)
+
+
+def test_rows_of_a_table_are_a_table():
+    table = read_table(HOLDERS["pandas nullable"]())
+    part, expected = table.rows(10, 20), read_table(HOLDERS["pandas nullable"]()[10:20])
+    assert (part.n_rows, part.names, part.named) == (10, expected.names, True)
+    for column, other in zip(part.columns, expected.columns, strict=True):
+        assert column.family is other.family
+        factor, wanted = column.factor(), other.factor()
+        assert sorted(map(token, factor.categories)) == sorted(map(token, wanted.categories))
+        names, wanted_names = [*factor.categories, None], [*wanted.categories, None]
+        assert [names[place] for place in factor.places] == [wanted_names[place] for place in wanted.places]
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,14 @@ _ADVICE = "convert it to numbers (for dates: days since a date of yours) or to s
 _NESTED = "give each of its parts a column of its own"
 _DURATION = "convert it to numbers, such as seconds or days"
 _TIME = "convert it to numbers, such as seconds since midnight"
+_INTERVAL = "convert it to numbers, such as the middles, or to strings"
 _BYTES = "decode it to strings"
 #: What to do about types, by the names that libraries have for them.
 _ADVICE_FOR = {
     **dict.fromkeys(("List", "Array", "Struct", "list", "tuple", "dict", "set", "ndarray"), _NESTED),
     **dict.fromkeys(("Duration", "timedelta", "Timedelta", "timedelta64", "TimeDelta64DType"), _DURATION),
     **dict.fromkeys(("Time", "time"), _TIME),
+    "Interval": _INTERVAL,
     **dict.fromkeys(("Binary", "bytes", "bytearray", "memoryview", "BytesDType"), _BYTES),
 }
 _FLAGS = [False, True]

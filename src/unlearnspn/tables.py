@@ -17,7 +17,7 @@ import numpy.typing as npt
 from unlearnspn.cells import Category, Family, is_missing, token
 from unlearnspn.columns import Column, Factor, read_series, read_vector
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.holders import holder_of
+from unlearnspn.holders import holder_of, import_library
 from unlearnspn.origins import ColumnOrigin, Library, Origin, read_label
 
 __all__ = [
@@ -133,6 +133,8 @@ def open_table(X: Any) -> OpenTable:
 
 def _frame(X: Any) -> Any:
     """Return X as a narwhals frame, or None if it is no table with named columns."""
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "__arrow_c_array__"):  # narwhals knows tables only
+        X = import_library("pyarrow").table(X)
     try:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):

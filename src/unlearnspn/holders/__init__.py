@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from unlearnspn.holders.arrays import Arrays, Lists, MaskedArrays
 from unlearnspn.holders.arrow_tables import ArrowTables
-from unlearnspn.holders.base import Cells, Encoded, Holder, as_objects
+from unlearnspn.holders.base import Cells, Encoded, Holder, as_objects, import_library
 from unlearnspn.holders.pandas_frames import PandasFrames
 from unlearnspn.holders.polars_frames import PolarsFrames
 from unlearnspn.origins import Library
 
-__all__ = ["Cells", "Encoded", "Holder", "as_objects", "holder_of"]
+__all__ = ["Cells", "Encoded", "Holder", "as_objects", "holder_of", "import_library"]
 
 
 def holder_of(library: Library) -> Holder:
