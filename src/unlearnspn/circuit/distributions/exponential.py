@@ -73,4 +73,4 @@ def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
     low = np.maximum(parameters[:, LOW], 0.0)
     _, width = _in_means(parameters, low, parameters[:, HIGH])
     steps = np.minimum(width, 60.0 + 4.0 * order)[:, None] * _POINTS
-    return expected_power(low, centre, parameters[:, OWN][:, None] * steps, _WEIGHTS * np.exp(-steps), order)
+    return expected_power(low, centre, parameters[:, OWN], steps, _WEIGHTS * np.exp(-steps), order)

@@ -110,4 +110,4 @@ def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
     last = np.minimum(_in_units(parameters[:, HIGH], mode, std), reach)
     steps = first[:, None] + (last - first)[:, None] * _POINTS
     weights = _WEIGHTS * np.exp(-steps * (score[:, None] + 0.5 * steps))
-    return expected_power(mode, centre, std[:, None] * steps, weights, order)
+    return expected_power(mode, centre, std, steps, weights, order)

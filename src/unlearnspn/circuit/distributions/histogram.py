@@ -119,11 +119,16 @@ def _quantiles(parameters: Floats, shares: Floats, result: Floats) -> None:
             if weights[index] == 0.0:
                 continue
             left, right = _overlap(line, index, line[LOW], line[HIGH])
-            part = min(missing / weights[index], 1.0)
-            result[i] = (1.0 - part) * left + part * right
+            result[i] = _between(left, right, min(missing / weights[index], 1.0))
             missing -= weights[index]
             if missing <= 0.0:
                 break
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _between(left: float, right: float, part: float) -> float:
+    length = right - left
+    return min(left + part * length, right) if length <= LARGEST else (1.0 - part) * left + part * right
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -132,34 +137,41 @@ def _moments(parameters: Floats, order: int, centre: Floats, result: Floats) -> 
     for i in range(result.size):
         line = parameters[i]
         _weigh(line, line[LOW], line[HIGH], weights)
+        unit = _largest_half_distance(line, weights, centre[i])
         total = 0.0
         for index in range(weights.size):
             if weights[index] > 0.0:
                 left, right = _overlap(line, index, line[LOW], line[HIGH])
-                total += _uniform_moment(left, right, centre[i], order, weights[index])
+                left, right = (0.5 * left - 0.5 * centre[i]) / unit, (0.5 * right - 0.5 * centre[i]) / unit
+                total += weights[index] * _uniform_moment(left, right, order)
         result[i] = total / weights.sum()
+        for _ in range(order):
+            result[i] *= unit * 2.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _uniform_moment(left: float, right: float, centre: float, order: int, weight: float) -> float:
-    """Return weight times the expectation of (x - centre)**order between two numbers, all alike.
+def _largest_half_distance(line: Floats, weights: Floats, centre: float) -> float:
+    """Return half of the largest distance from the centre that matters, which does not overflow; 1 if it is 0."""
+    largest = 0.0
+    for index in range(weights.size):
+        if weights[index] > 0.0:
+            left, right = _overlap(line, index, line[LOW], line[HIGH])
+            largest = max(largest, abs(0.5 * left - 0.5 * centre), abs(0.5 * right - 0.5 * centre))
+    return largest if largest > 0.0 else 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _uniform_moment(left: float, right: float, order: int) -> float:
+    """Return the expectation of x**order between two numbers, all alike.
 
     From the middle, only even powers of the distance to it count, and nothing cancels.
     """
-    middle = (0.5 * left - 0.5 * centre) + (0.5 * right - 0.5 * centre)
-    half = 0.5 * right - 0.5 * left
-    scale = max(abs(middle), half)
-    if scale == 0.0:
-        return 0.0 if order else weight
-    middle, half = middle / scale, half / scale
+    middle, half = 0.5 * left + 0.5 * right, 0.5 * right - 0.5 * left
     moment, choices = 0.0, 1.0
     for power in range(order + 1):
         if power % 2 == 0:
             moment += choices * middle ** (order - power) * half**power / (power + 1)
         choices = choices * (order - power) / (power + 1)
-    moment *= weight
-    for _ in range(order if moment != 0.0 else 0):
-        moment *= scale
     return moment
 
 

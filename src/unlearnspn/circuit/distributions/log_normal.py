@@ -13,6 +13,7 @@ from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 
 _LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
+_LOG_LARGEST = math.log(LARGEST)
 #: The least number above 0.
 _LEAST = 5e-324
 _POINTS, _WEIGHTS = unit_interval_rule(128)
@@ -52,26 +53,15 @@ class LogNormal:
             return keep_within(np.where(sides == 0.0, np.exp(mean + std * steps), from_bound), shares, low, high)
 
     def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
-        """Return the expectation of (x - centre)**order, integrated over the logarithm of x.
-
-        Powers are logarithms until the end: they may overflow where their product with the density does not.
-        """
+        """Return the expectation of (x - centre)**order."""
         if order == 0:
             return np.ones(len(parameters))
-        std = parameters[:, OWN + 1]
-        low, high, width = _scores(parameters, parameters[:, LOW], parameters[:, HIGH])
-        start = standard_normal.nearest_to_mean(low, high)
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            first, last = _window(low, high, width, order * std, 60.0 + 4.0 * order)
-            steps = first[:, None] + (last - first)[:, None] * _POINTS
-            peak = std * (np.clip(order * std, low, high) - start)
-            log_scale, distances = _distances(parameters, centre, std[:, None] * steps, peak)
-            exponents = order * np.log(np.abs(distances)) - steps * (start[:, None] + 0.5 * steps)
-            largest = np.maximum(exponents.max(axis=1), -LARGEST)
-            terms = np.where(distances < 0.0, -1.0, 1.0) ** order * np.exp(exponents - largest[:, None])
-            total = (last - first) * np.asarray(terms @ _WEIGHTS, np.float64)
-            log_factor = largest + order * log_scale - standard_normal.log_mass_ratio(low, high, width)
-            return np.where(total == 0.0, 0.0, total * np.exp(log_factor))
+        tilt = order * parameters[:, OWN + 1]
+        with np.errstate(over="ignore"):
+            too_large = np.isinf(parameters[:, HIGH]) & (order * parameters[:, OWN] + 0.5 * tilt * tilt > _LOG_LARGEST)
+        result = np.full(len(parameters), np.inf)
+        result[~too_large] = _finite_moment(parameters[~too_large], order, centre[~too_large])
+        return result
 
     def mode(self, parameters: Floats) -> Floats:
         """Return where the density is largest."""
@@ -91,6 +81,28 @@ def _scores(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Floa
         return (log_low - mean) / std, (log_high - mean) / std, np.where(low == high, 0.0, width / std)
 
 
+def _finite_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
+    """Integrate over the logarithm of x: binomial sums of raw moments would cancel.
+
+    Powers are logarithms until the end: they may overflow where their product with the density does not.
+    """
+    std = parameters[:, OWN + 1]
+    low, high, width = _scores(parameters, parameters[:, LOW], parameters[:, HIGH])
+    start = standard_normal.nearest_to_mean(low, high)
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        first, last = _window(low, high, width, order * std, 60.0 + 4.0 * order)
+        steps = first[:, None] + (last - first)[:, None] * _POINTS
+        peak = std * (np.clip(order * std, low, high) - start)
+        log_unit, distances = _distances(parameters, centre, std[:, None] * steps, peak)
+        exponents = order * np.log(np.abs(distances)) - steps * (start[:, None] + 0.5 * steps)
+        largest = np.maximum(exponents.max(axis=1), -LARGEST)
+        terms = np.where(distances < 0.0, -1.0, 1.0) ** order * np.exp(exponents - largest[:, None])
+        total = np.asarray(terms @ _WEIGHTS, np.float64)
+        log_factor = largest + order * log_unit - standard_normal.log_mass_ratio(low, high, width)
+        result: Floats = np.sign(total) * np.exp(log_factor + np.log(np.abs(total) * (last - first)))
+    return result
+
+
 def _window(low: Floats, high: Floats, width: Floats, tilt: Floats, negligible: float) -> tuple[Floats, Floats]:
     """Return the first and the last step from the most probable score that count.
 
@@ -106,17 +118,20 @@ def _window(low: Floats, high: Floats, width: Floats, tilt: Floats, negligible: 
 
 
 def _distances(parameters: Floats, centre: Floats, log_steps: Floats, peak: Floats) -> tuple[Floats, Floats]:
-    """Return x - centre for x as far from the most probable number as `log_steps` says, and the log of their unit.
+    """Return x - centre for x as far from the most probable number as `log_steps` says, after the log of their unit.
 
     The unit is the number at `peak`, or the centre if that is larger.
     """
     mean = parameters[:, OWN]
     low, high = np.maximum(parameters[:, LOW], 0.0), parameters[:, HIGH]
-    log_start = np.clip(mean, np.log(low), np.log(high))
-    start = np.clip(np.minimum(np.exp(mean), LARGEST), low, high)
-    log_unit = np.maximum(log_start + peak, np.log(np.abs(centre)))
-    offset = (start - centre) * np.exp(-log_unit)
-    relative = np.exp(log_start - log_unit)[:, None]
-    near = relative * np.expm1(np.minimum(log_steps, 1.0))
-    far = np.exp((log_start - log_unit)[:, None] + log_steps) - relative
+    log_start, log_centre = np.clip(mean, np.log(low), np.log(high)), np.log(np.abs(centre))
+    log_unit = np.maximum(log_start + peak, log_centre)
+    start = np.exp(log_start - log_unit)[:, None]
+    offset = np.where(
+        np.abs(log_unit) < 700.0,
+        (np.clip(np.exp(mean), low, high) - centre) / np.exp(log_unit),
+        start[:, 0] - np.sign(centre) * np.exp(log_centre - log_unit),
+    )
+    near = start * np.expm1(np.minimum(log_steps, 1.0))
+    far = np.exp((log_start - log_unit)[:, None] + log_steps) - start
     return log_unit, offset[:, None] + np.where(log_steps < 1.0, near, far)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from unlearnspn.circuit.distributions.base import Floats
-from unlearnspn.circuit.distributions.quadrature import expected_power
+from unlearnspn.circuit.distributions.quadrature import shifted_moment
 from unlearnspn.circuit.expressions import LOW
 
 
@@ -37,8 +37,8 @@ class Point:
 
     def moment(self, parameters: Floats, order: int, centre: Floats) -> Floats:
         """Return (x - centre)**order."""
-        single = np.ones((len(parameters), 1))
-        return expected_power(parameters[:, LOW], centre, 0.0 * single, single, order)
+        nothing = np.zeros(len(parameters))
+        return shifted_moment(parameters[:, LOW], centre, nothing, [1.0] * (order + 1), order)
 
     def mode(self, parameters: Floats) -> Floats:
         """Return the number."""

@@ -10,11 +10,14 @@ from numba import njit
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.distributions.poisson_tails import (
     LAST_CONSECUTIVE,
-    log_at_least,
-    log_at_most,
+    log_above,
     log_probability,
     log_range,
-    smooth_log_probability,
+    log_range_ratio,
+    log_relative,
+    log_sum,
+    log_up_to,
+    most_probable,
 )
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
@@ -22,6 +25,8 @@ from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 _POINTS, _WEIGHTS = unit_interval_rule(64)
 #: Up to this rate, counts are tried one by one when a quantile is looked for.
 _LARGEST_RATE_TO_WALK = 1e4
+#: Newton's method takes far fewer steps than this.
+_PATIENCE = 100
 #: Up to so many counts are added up one by one for a moment.
 _MANY = 2.0**20
 
@@ -78,7 +83,7 @@ def _counts(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _log_ranges(rates: Floats, first: Floats, last: Floats, result: Floats) -> None:
     for i in range(result.size):
-        result[i] = log_range(first[i], last[i], rates[i], math.log(rates[i]))
+        result[i] = log_range(first[i], last[i], rates[i])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -97,7 +102,7 @@ def _quantiles(rates: Floats, first: Floats, last: Floats, shares: Floats, resul
 @njit(cache=True, nogil=True, error_model="numpy")
 def _walk_to_quantile(rate: float, first: float, last: float, share: float) -> float:
     """Add up the probabilities that matter, relative to the largest; then again, until they reach the share."""
-    peak = min(max(math.floor(rate), first), last)
+    peak = most_probable(first, last, rate)
     negligible = 1e-18 * share
     total, term, start = 0.0, 1.0, peak
     while start > first and term > negligible:
@@ -126,52 +131,59 @@ def _walk_to_quantile(rate: float, first: float, last: float, share: float) -> f
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _search_quantile(rate: float, first: float, last: float, share: float) -> float:
-    """Look for the count by the log-probability of the nearer tail, by Newton's method for concave functions."""
-    log_rate = math.log(rate)
-    log_mass = log_range(first, last, rate, log_rate)
-    below, above = log_at_most(first - 1.0, rate, log_rate), log_at_least(last + 1.0, rate, log_rate)
-    up_to = _log_sum(below, math.log(share) + log_mass)
-    beyond = _log_sum(above, math.log1p(-share) + log_mass)
-    count = min(max(math.floor(rate), first), last)
-    lower = up_to < beyond
-    for _ in range(100):
-        if lower:
-            reached = log_at_most(count, rate, log_rate)
-            slope = -math.log1p(-min(math.exp(log_probability(count, rate, log_rate) - reached), 0.999))
-            step = math.ceil((up_to - reached) / slope)
-        else:
-            reached = log_at_least(count + 1.0, rate, log_rate)
-            slope = math.log1p(math.exp(log_probability(count, rate, log_rate) - reached))
-            step = math.floor((reached - beyond) / slope)
-        count = min(max(count + step, first), last)
-        if abs(step) <= 1.0:
-            break
-    return _settle(count, first, last, rate, log_rate, lower, up_to if lower else beyond)
+    """Look for the count by the probability of the smaller tail, relative to that of the most probable count."""
+    peak = most_probable(first, last, rate)
+    log_mass = log_range_ratio(first, last, rate)
+    up_to = beyond = math.inf
+    if last >= rate:
+        beyond = log_sum(log_above(last, peak, rate), math.log1p(-share) + log_mass)
+    if first <= rate:
+        up_to = log_sum(log_up_to(first - 1.0, peak, rate), math.log(share) + log_mass)
+    # The tails' formulas hold on their own sides of the rate, and a little beyond.
+    if up_to < beyond:
+        return _search_below(rate, peak, first, min(peak + 2.0, last), up_to)
+    return _search_above(rate, peak, max(peak - 2.0, first), last, beyond)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _settle(count: float, first: float, last: float, rate: float, log_rate: float, lower: bool, target: float) -> float:
-    """Go to the least count that reaches the target, from one close to it."""
-    if last > LAST_CONSECUTIVE and count > 0.5 * LAST_CONSECUTIVE:
-        return count
-    while count < last and not _reaches(count, rate, log_rate, lower, target):
-        count += 1.0
-    while count > first and _reaches(count - 1.0, rate, log_rate, lower, target):
-        count -= 1.0
+def _search_below(rate: float, peak: float, first: float, last: float, target: float) -> float:
+    """Return the least count that reaches the target, by Newton's method: the logarithm is concave."""
+    count = peak
+    for _ in range(_PATIENCE):
+        reached = log_up_to(count, peak, rate)
+        share = math.exp(log_relative(count, peak, rate) - reached)
+        step = math.ceil((target - reached) / -math.log1p(-min(share, 0.999)))
+        count = min(max(count + step, first), last)
+        if abs(step) <= 1.0:
+            break
+    for _ in range(_PATIENCE):
+        if count < last and log_up_to(count, peak, rate) < target:
+            count += 1.0
+        elif count > first and log_up_to(count - 1.0, peak, rate) >= target:
+            count -= 1.0
+        else:
+            break
     return count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _reaches(count: float, rate: float, log_rate: float, lower: bool, target: float) -> bool:
-    if lower:
-        return log_at_most(count, rate, log_rate) >= target
-    return log_at_least(count + 1.0, rate, log_rate) <= target
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _log_sum(a: float, b: float) -> float:
-    larger = max(a, b)
-    return larger + math.log1p(math.exp(min(a, b) - larger)) if larger > -math.inf else larger
+def _search_above(rate: float, peak: float, first: float, last: float, target: float) -> float:
+    """Return the least count beyond which there is no more than the target."""
+    count = peak
+    for _ in range(_PATIENCE):
+        beyond = log_above(count, peak, rate)
+        step = math.floor((beyond - target) / math.log1p(math.exp(log_relative(count, peak, rate) - beyond)))
+        count = min(max(count + step, first), last)
+        if abs(step) <= 1.0:
+            break
+    for _ in range(_PATIENCE):
+        if count < last and log_above(count, peak, rate) > target:
+            count += 1.0
+        elif count > first and log_above(count - 1.0, peak, rate) <= target:
+            count -= 1.0
+        else:
+            break
+    return count
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -218,7 +230,7 @@ def _rescale(value: float, unit: float, order: int) -> float:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _cut_moment(rate: float, first: float, last: float, order: int, centre: float) -> float:
     """Average over the counts that matter: one by one, or as an integral if they are too many."""
-    peak = min(max(math.floor(rate), first), last)
+    peak = most_probable(first, last, rate)
     negligible = 60.0 + 4.0 * order
     start, end = max(first, peak - _reach(peak, rate, negligible)), min(last, peak + _reach(peak, rate, negligible))
     unit = max(abs(start - centre), abs(end - centre))
@@ -268,11 +280,10 @@ def _integrated_mean_power(
     rate: float, peak: float, start: float, end: float, order: int, centre: float, unit: float
 ) -> float:
     """Take every count for an interval around it: with so many, they differ too little to tell."""
-    largest = smooth_log_probability(peak, rate)
     mass, total = 0.0, 0.0
     for i in range(_POINTS.size):
         count = start + (end - start) * _POINTS[i]
-        weight = _WEIGHTS[i] * math.exp(smooth_log_probability(max(count, 1.0), rate) - largest)
+        weight = _WEIGHTS[i] * math.exp(log_relative(count, peak, rate))
         mass += weight
         total += weight * ((count - centre) / unit) ** order
     return total / mass

@@ -52,12 +52,12 @@ def _deviance(count: float, rate: float) -> float:
     if abs(difference) > 0.1 * count or abs(difference) > 0.1 * rate:
         return count * math.log(count / rate) - difference
     # log(count / rate) = 2·artanh(v), whose series starts with 2v; (count + rate)·v is the difference.
-    v = difference / (count + rate)
+    v = 0.5 * difference / (0.5 * count + 0.5 * rate)
     square, power, series = v * v, v, 0.0
     for odd in range(3, 21, 2):
         power *= square
         series += power / odd
-    return difference * v + 2.0 * count * series
+    return difference * v + count * (2.0 * series)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -74,7 +74,7 @@ def _beyond_linear(v: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _log_upper_ratio(count: float, rate: float) -> float:
-    """Return the log of P(X ≥ count) / P(X = count), for a count of at least the rate and 1."""
+    """Return the log of P(X ≥ count) / P(X = count), for a count of at least 1 that is above the rate or close."""
     excess = count - rate
     half = (excess - 0.5 * _NEGLIGIBLE) / count
     square = 2.0 * _NEGLIGIBLE / count
@@ -88,7 +88,7 @@ def _log_upper_ratio(count: float, rate: float) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _log_lower_ratio(count: float, rate: float) -> float:
-    """Return the log of P(X ≤ count) / P(X = count), for a count of at most the rate."""
+    """Return the log of P(X ≤ count) / P(X = count), for a count below the rate or close."""
     if count == 0.0:
         return 0.0
     excess = rate - count - 1.0
@@ -112,56 +112,80 @@ def _log_without(log_share: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def log_at_least(count: float, rate: float, log_rate: float) -> float:
-    """Return log P(X ≥ count)."""
-    if count <= 0.0:
-        return 0.0
-    if count > LARGEST:
-        return -math.inf
-    if count > rate:
-        return log_probability(count, rate, log_rate) + _log_upper_ratio(count, rate)
-    return _log_without(log_at_most(count - 1.0, rate, log_rate))
+def most_probable(first: float, last: float, rate: float) -> float:
+    """Return the most probable count in a range; of two, the larger."""
+    return min(max(math.floor(rate), first), last)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def log_at_most(count: float, rate: float, log_rate: float) -> float:
-    """Return log P(X ≤ count)."""
+def log_relative(count: float, peak: float, rate: float) -> float:
+    """Return the log of P(X = count) / P(X = peak), which has many more digits than a difference of logarithms."""
+    if count == peak:
+        return 0.0
+    if peak == 0.0:
+        return log_probability(count, rate, math.log(rate)) + rate
+    tilt = math.log1p((rate - peak) / peak) if rate > 0.5 * peak else math.log(rate) - math.log(peak)
+    log_peak = math.log(peak)
+    fall = log_probability(count, peak, log_peak) - log_probability(peak, peak, log_peak)
+    return (count - peak) * tilt + fall
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_above(count: float, peak: float, rate: float) -> float:
+    """Return the log of P(X > count) / P(X = peak), for a count above the rate or close to it."""
+    if count + 1.0 > LARGEST:
+        return -math.inf
+    return log_relative(count + 1.0, peak, rate) + _log_upper_ratio(count + 1.0, rate)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_up_to(count: float, peak: float, rate: float) -> float:
+    """Return the log of P(X ≤ count) / P(X = peak), for a count below the rate or close to it."""
     if count < 0.0:
         return -math.inf
-    if count > LARGEST:
-        return 0.0
-    if count <= rate:
-        return min(log_probability(count, rate, log_rate) + _log_lower_ratio(count, rate), 0.0)
-    beyond = count + 1.0
-    return _log_without(min(log_probability(beyond, rate, log_rate) + _log_upper_ratio(beyond, rate), 0.0))
+    return log_relative(count, peak, rate) + _log_lower_ratio(count, rate)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def log_range(first: float, last: float, rate: float, log_rate: float) -> float:
+def log_range(first: float, last: float, rate: float) -> float:
     """Return log P(first ≤ X ≤ last), for whole numbers of which `last` may be infinite."""
     if first > last or first > LARGEST:
         return -math.inf
-    if last - first < _FEW and last < LAST_CONSECUTIVE:
-        return _log_few(first, last, rate, log_rate)
-    if first > rate:
-        larger, smaller = log_at_least(first, rate, log_rate), log_at_least(last + 1.0, rate, log_rate)
-    elif last < rate:
-        larger, smaller = log_at_most(last, rate, log_rate), log_at_most(first - 1.0, rate, log_rate)
-    else:
-        below, above = log_at_most(first - 1.0, rate, log_rate), log_at_least(last + 1.0, rate, log_rate)
-        larger, smaller = 0.0, math.log(math.exp(below) + math.exp(above))
-    if larger == -math.inf:
+    log_peak = log_probability(most_probable(first, last, rate), rate, math.log(rate))
+    if log_peak == -math.inf:
         return -math.inf
-    if smaller > larger - 1e-6:
-        # So short, for such a rate, that the probabilities are alike.
-        return log_probability(math.floor(0.5 * first + 0.5 * last), rate, log_rate) + math.log(last - first + 1.0)
-    return larger + _log_without(smaller - larger)
+    return min(log_peak + log_range_ratio(first, last, rate), 0.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _log_few(first: float, last: float, rate: float, log_rate: float) -> float:
+def log_range_ratio(first: float, last: float, rate: float) -> float:
+    """Return the log of P(first ≤ X ≤ last) / P(X = peak), where `peak` is the most probable count of the range."""
+    peak = most_probable(first, last, rate)
+    if last - first < _FEW and last < LAST_CONSECUTIVE:
+        return _log_few(first, last, peak, rate)
+    if first > rate:
+        all_, rest = _log_upper_ratio(first, rate), log_above(last, peak, rate)
+    elif last < rate:
+        all_, rest = _log_lower_ratio(last, rate), log_up_to(first - 1.0, peak, rate)
+    else:
+        all_ = -log_probability(peak, rate, math.log(rate))
+        rest = log_sum(log_up_to(first - 1.0, peak, rate), log_above(last, peak, rate))
+    if rest > all_ - 1e-6:
+        # So short, for such a rate, that the probabilities are alike.
+        return log_relative(math.floor(0.5 * first + 0.5 * last), peak, rate) + math.log(last - first + 1.0)
+    return all_ + _log_without(rest - all_)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_sum(a: float, b: float) -> float:
+    """Return log(exp(a) + exp(b))."""
+    larger = max(a, b)
+    return larger + math.log1p(math.exp(min(a, b) - larger)) if larger > -math.inf else larger
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_few(first: float, last: float, peak: float, rate: float) -> float:
     """Add up from the most probable count, outwards."""
-    peak = min(max(math.floor(rate), first), last)
     total, term, count = 1.0, 1.0, peak
     while count < last:
         count += 1.0
@@ -172,4 +196,4 @@ def _log_few(first: float, last: float, rate: float, log_rate: float) -> float:
         term *= count / rate
         count -= 1.0
         total += term
-    return min(log_probability(peak, rate, log_rate) + math.log(total), 0.0)
+    return math.log(total)

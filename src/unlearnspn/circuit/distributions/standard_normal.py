@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erf, erfcx, erfinv, ndtr, ndtri  # type: ignore[import-untyped]
+from scipy.special import erf, erfcx, erfinv, ndtr, ndtri
 
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 
@@ -132,34 +132,32 @@ def _quantile_around(low: Floats, high: Floats, shares: Floats) -> Floats:
 
 def _tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
     """Return the steps from near ≥ 0 that hold these shares of the mass up to near + width."""
-    result = np.empty(len(near))
-    short = _is_short(near, width)
-    result[short] = _short_tail_quantile(near[short], width[short], shares[short])
-    long = ~short
-    result[long] = _long_tail_quantile(near[long], width[long], shares[long])
+    mass, all_beyond = shares * _tail(near, width), _mills(near)
+    with np.errstate(divide="ignore"):
+        log_beyond = np.log1p(-np.minimum(mass / all_beyond, 1.0))
+    # The density only falls: steps are at least `mass` and at most as many as at the first hazard rate.
+    at_most = np.minimum(-log_beyond * all_beyond, width)
+    result = at_most.copy()
+    short = _is_short(near, at_most)
+    result[short] = _short_tail_quantile(near[short], mass[short])
+    long = ~short & (log_beyond > -np.inf)
+    result[long] = _long_tail_quantile(near[long], log_beyond[long])
     return np.clip(result, 0.0, np.where(width < _FARTHEST, width, np.inf))
 
 
-def _short_tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
-    """Newton's method for the mass, which is almost linear here."""
-    target = shares * _short_tail(near, width)
-    steps = shares * width
-    for _ in range(5):
-        steps = steps - (_short_tail(near, steps) - target) / _density_ratio(near, steps)
+def _short_tail_quantile(near: Floats, mass: Floats) -> Floats:
+    """Newton's method for the mass, which is concave: from too few steps it only goes up."""
+    steps = mass
+    for _ in range(7):
+        steps = steps - (_short_tail(near, steps) - mass) / _density_ratio(near, steps)
     return steps
 
 
-def _long_tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
+def _long_tail_quantile(near: Floats, log_beyond: Floats) -> Floats:
     """Newton's method for the log of the mass beyond, which is concave: from too many steps it only goes down."""
-    all_beyond = _mills(near)
-    with np.errstate(divide="ignore"):
-        log_beyond = np.log1p(-np.minimum(shares * _tail(near, width) / all_beyond, 1.0))
-    steps = np.where(log_beyond < 0.0, np.inf, 0.0)
-    inner = (log_beyond < 0.0) & (log_beyond > -np.inf)
-    near, log_beyond, log_all_beyond = near[inner], log_beyond[inner], np.log(all_beyond[inner])
-    step = reach(near, -log_beyond)
-    for _ in range(8):
-        beyond = _mills(near + step)
-        step = step + (np.log(beyond) - log_all_beyond - step * (near + 0.5 * step) - log_beyond) * beyond
-    steps[inner] = step
+    log_all_beyond = np.log(_mills(near))
+    steps = reach(near, -log_beyond)
+    for _ in range(7):
+        beyond = _mills(near + steps)
+        steps = steps + (np.log(beyond) - log_all_beyond - steps * (near + 0.5 * steps) - log_beyond) * beyond
     return steps
