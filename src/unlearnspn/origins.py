@@ -6,6 +6,7 @@ model when a table is written, so that nothing of a record that was removed can 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -40,6 +41,17 @@ class CellType:
     details: tuple[str | int, ...] = ()
     #: The type of the categories, if these are categories.
     of: CellType | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the type holds whole numbers only, in whatever library.
+
+        >>> [CellType(name).whole for name in ("int64", "UInt8", "<i4", "double", "category")]
+        [True, True, True, False, False]
+        """
+        if self.of is not None and self.name == "arrow":
+            return self.of.whole
+        return re.fullmatch(r"(u?int\d+|[<>|=]?[iu]\d)", self.name.lower()) is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the type as JSON can hold it."""

@@ -13,6 +13,7 @@ from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.completion import Completer
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, OneOf
+from unlearnspn.circuit.expressions import HIGH, LOW
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.queries import How, Queries
@@ -125,7 +126,20 @@ class Circuit(Queries):
 
     def write(self, batch: Batch) -> Any:
         """Write rows as the kind of table that the model was learned from."""
-        return write_table(self.origin, self.domains.names, list(self._answers(batch).values()))
+        answers = self._answers(batch)
+        for column in self.origin.columns:
+            if column.type.whole and column.name in answers:
+                answers[column.name] = self._rounded(column.name, answers[column.name])
+        return write_table(self.origin, self.domains.names, list(answers.values()))
+
+    def _rounded(self, name: str, answer: Answer) -> Answer:
+        """Round numbers to whole ones that are within the bounds of their column, if there are such."""
+        if isinstance(answer, tuple):
+            return answer
+        layout = self.layout
+        starts = layout.parameter_starts[layout.inputs_of(self.domains.variable(name))]
+        low, high = np.ceil(layout.parameters[starts + LOW].min()), np.floor(layout.parameters[starts + HIGH].max())
+        return np.clip(np.rint(answer), low, high) if low <= high else answer
 
     def fill(self, X: Any, batch: Batch) -> Any:
         """Return a table like X in which what was missing is filled in."""

@@ -1,0 +1,104 @@
+"""Write docs/api.md from the docstrings of everything public: python docs/make_api.py."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import unlearnspn
+from unlearnspn import checks, plots
+
+PAGE = Path(__file__).with_name("api.md")
+_GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
+    "Estimators": (unlearnspn, ["SPN", "SPNClassifier", "SPNImputer"]),
+    "Circuits": (unlearnspn, ["Circuit", "Range"]),
+    "Leaves": (
+        unlearnspn,
+        ["Gaussian", "Exponential", "LogNormal", "Poisson", "Histogram", "Categorical", "Bernoulli", "ChowLiu"],
+    ),
+    "Building blocks of the structure": (unlearnspn, ["GTest", "RDC", "QKMeans"]),
+    "What requests give": (unlearnspn, ["Report", "ChangedOperation", "Verification", "Operation"]),
+    "Errors": (
+        unlearnspn,
+        [
+            "InvalidTableError",
+            "InvalidEvidenceError",
+            "ImpossibleEvidenceError",
+            "RecordIdError",
+            "LastRecordError",
+            "StorageError",
+        ],
+    ),
+    "Pictures (`unlearnspn.plots`)": (plots, list(plots.__all__)),
+    "The contract (`unlearnspn.checks`)": (
+        checks,
+        ["check_spn", "check_leaf", "check_independence", "check_clustering"],
+    ),
+}
+#: Methods that scikit-learn's base classes bring along are in its documentation.
+_THEIRS = ("sklearn.", "builtins")
+
+
+def render() -> str:
+    """Return the whole page."""
+    parts = ["# API reference", "Made from the docstrings by `python docs/make_api.py`; a test keeps it up to date."]
+    for title, (module, names) in _GROUPS.items():
+        parts.append(f"## {title}")
+        for name in names:
+            parts += _entry(name, getattr(module, name))
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(name: str, thing: Any) -> list[str]:
+    if inspect.isclass(thing):
+        return [f"### {name}{_signature(thing)}", _text(thing), *_members(thing)]
+    return [f"### {name}{_signature(thing)}", _text(thing)]
+
+
+def _members(cls: type) -> list[str]:
+    if issubclass(cls, Exception) or typing.is_typeddict(cls):
+        return []
+    lines = []
+    for name, member in inspect.getmembers_static(cls):
+        owner = next(base for base in cls.__mro__ if name in vars(base))
+        if name.startswith("_") or owner.__module__.startswith(_THEIRS) or not owner.__module__.startswith("unlearnspn"):
+            continue
+        function = getattr(member, "__func__", member)
+        if isinstance(member, property) or hasattr(member, "func"):
+            lines.append(f"- **`{name}`**: {_summary(member)}")
+        elif inspect.isfunction(function):
+            lines.append(f"- **`{name}{_signature(function)}`**: {_summary(function)}")
+    return ["\n".join(lines)] if lines else []
+
+
+def _signature(thing: Any) -> str:
+    try:
+        signature = inspect.signature(thing)
+    except ValueError:
+        return ""
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("self", "cls")
+    ]
+    return str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+
+
+def _summary(thing: Any) -> str:
+    return " ".join(inspect.getdoc(thing).split("\n\n")[0].split())  # type: ignore[union-attr]
+
+
+def _text(thing: Any) -> str:
+    """Return a docstring without its examples, its numpydoc parameters as a list."""
+    text = re.split(r"\n\n(?:Examples\n-+\n|>>> )", inspect.getdoc(thing) or "")[0]
+    text = re.sub(r"\nParameters\n-+\n", "\n", text)
+    text = re.sub(r"^(\w+) : (.+)\n((?:    .+\n?)+)", lambda m: f"- `{m[1]}`: {m[2]}. {' '.join(m[3].split())}\n", text, flags=re.M)
+    return text.strip()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), "utf-8")
