@@ -5,7 +5,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from unlearnspn import SPN
+from unlearnspn import (
+    SPN,
+    Bernoulli,
+    Categorical,
+    ChowLiu,
+    Exponential,
+    Gaussian,
+    Histogram,
+    LogNormal,
+    Poisson,
+)
+
+LEAVES = {
+    False: [Gaussian(), Exponential(), LogNormal(), Poisson(), Histogram(), Histogram(n_bins=3, alpha=0.5)],
+    True: [Categorical(), Bernoulli()],
+}
 
 NUMERIC_POOLS = [
     [0.0, 1.0, 2.0, 3.0],
@@ -25,6 +40,7 @@ CATEGORY_POOLS = [
     ["x"],
     ["x", None],
     [True, False],
+    [True, None],
     [0, 1, None],
     ["", "é", "a b", "1", "True"],
     [f"c{i}" for i in range(12)],
@@ -73,7 +89,10 @@ def parameters():
             "n_bins": st.sampled_from([2, 4, 8]),
             "random_state": st.integers(0, 50),
         },
-        optional={"alpha": st.sampled_from([0.01, 1.0])},
+        optional={
+            "alpha": st.sampled_from([0.01, 1.0]),
+            "factorization": st.sampled_from(["chow-liu", "chow-liu", ChowLiu(alpha=0.1, beta=0.1)]),
+        },
     ).flatmap(
         lambda chosen: st.sampled_from(
             [
@@ -87,15 +106,27 @@ def parameters():
     )
 
 
+def fitting_leaves(pool, is_categorical):
+    """Return the leaves that can model every value of a pool."""
+    values = [value for value in pool if value is not None]
+    tests = [leaf.support.test for leaf in LEAVES[is_categorical]]
+    values = values if is_categorical else np.array(values, float)
+    fits = [test is None or bool(test(values).all()) for test in tests]
+    return [leaf for leaf, fit in zip(LEAVES[is_categorical], fits, strict=True) if fit]
+
+
 @st.composite
 def sequences(draw):
     n_columns = draw(st.integers(1, 5))
     categorical = [draw(st.booleans()) for _ in range(n_columns)]
     n_first = draw(st.one_of(st.integers(1, 12), st.integers(1, 40), st.integers(41, 70)))
     n_pool = n_first + draw(st.integers(0, 8))
-    columns = []
-    for is_categorical in categorical:
+    columns, leaves = [], {}
+    for number, is_categorical in enumerate(categorical):
         pool = draw(st.sampled_from(CATEGORY_POOLS if is_categorical else NUMERIC_POOLS))
+        leaf = draw(st.sampled_from([None, *fitting_leaves(pool, is_categorical)]))
+        if leaf is not None:
+            leaves[f"x{number}"] = leaf
         # One draw for the whole column: Hypothesis pays for each draw, and shrinks a byte string well.
         picks = draw(st.binary(min_size=n_pool, max_size=n_pool))
         columns.append([pool[pick % len(pool)] for pick in picks])
@@ -109,7 +140,7 @@ def sequences(draw):
     return Sequence(
         categorical,
         table,
-        draw(parameters()),
+        {**draw(parameters()), "leaves": leaves or None},
         n_first,
         draw(st.lists(request, min_size=1, max_size=4)),
         draw(st.booleans()),
