@@ -19,15 +19,18 @@ _BINS = OWN + 2
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
-    start, width = parameters[OWN], parameters[OWN + 1]
-    bins = parameters.size - _BINS
-    end = _edge(start, width, bins)
+    start, width, log_densities = parameters[OWN], parameters[OWN + 1], parameters[_BINS:]
+    end, last = _edge(start, width, log_densities.size), log_densities.size - 1.0
+    # Halves do not overflow. The steps of the loop are choices, not branches, which values would make hard to predict.
+    half_start = 0.5 * start
     for r in range(total.size):
         value = values[r]
-        if start <= value <= end:
-            total[r] += parameters[_BINS + _bin_of(value, start, width, bins)]
-        elif value == value:
-            total[r] = -math.inf
+        within = (start <= value) & (value <= end)
+        place = (0.5 * value - half_start) / width * 2.0
+        place = place if place < last else last
+        density = log_densities[np.uint64(place if within else 0.0)]
+        outside = -math.inf if value == value else 0.0
+        total[r] += density if within else outside
 
 
 class Histogram:
@@ -63,12 +66,6 @@ class Histogram:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _edge(start: float, width: float, index: int) -> float:
     return min(start + width * index, LARGEST)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _bin_of(value: float, start: float, width: float, bins: int) -> int:
-    """Return the bin of a value that is in one; halves do not overflow."""
-    return int(min(max((0.5 * value - 0.5 * start) / width * 2.0, 0.0), bins - 1.0))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -30,16 +30,21 @@ def log_mass(low: Floats, high: Floats, width: Floats) -> Floats:
     >>> log_mass(np.array([-1.0, 40.0]), np.array([1.0, np.inf]), np.array([2.0, np.inf])).round(6)
     array([  -0.381715, -804.608442])
     """
+    low, high, width = _limited(low), _limited(high), _limited(width)
+    result = np.empty(len(low))
+    around = _is_around(low, high)
+    result[around] = _log_mass_around(low[around], high[around])
+    low, high, width = low[~around], high[~around], width[~around]
     with np.errstate(over="ignore"):
-        near = nearest_to_mean(low, high)
-        return log_mass_ratio(low, high, width) - 0.5 * near * near - LOG_SQRT_TWO_PI
+        result[~around] = log_mass_ratio(low, high, width) - 0.5 * nearest_to_mean(low, high) ** 2 - LOG_SQRT_TWO_PI
+    return result
 
 
 def log_mass_ratio(low: Floats, high: Floats, width: Floats) -> Floats:
     """Return the log of (Φ(high) - Φ(low)) / φ(nearest), where φ is the density and `nearest` the score next to 0."""
     low, high, width = _limited(low), _limited(high), _limited(width)
     result = np.empty(len(low))
-    around = (low < 0.0) & (high > 0.0)
+    around = _is_around(low, high)
     result[around] = _log_mass_around(low[around], high[around]) + LOG_SQRT_TWO_PI
     away = ~around
     near = np.abs(nearest_to_mean(low[away], high[away]))
@@ -59,8 +64,8 @@ def quantile(low: Floats, high: Floats, width: Floats, shares: Floats) -> tuple[
     below &= ~above
     around = ~(above | below)
     steps[around] = _quantile_around(low[around], high[around], shares[around])
-    steps[above] = _tail_quantile(low[above], width[above], shares[above])
-    steps[below] = -_tail_quantile(-high[below], width[below], 1.0 - shares[below])
+    steps[above] = _tail_quantile(low[above], width[above], shares[above], 1.0 - shares[above])
+    steps[below] = -_tail_quantile(-high[below], width[below], 1.0 - shares[below], shares[below])
     return steps, below.astype(np.float64) - above
 
 
@@ -78,6 +83,10 @@ def reach(score: Floats, negligible: float | Floats) -> Floats:
 
 def _limited(scores: Floats) -> Floats:
     return np.clip(scores, -_FARTHEST, _FARTHEST)
+
+
+def _is_around(low: Floats, high: Floats) -> npt.NDArray[np.bool_]:
+    return (low < 0.0) & (high > 0.0)
 
 
 def _log_mass_around(low: Floats, high: Floats) -> Floats:
@@ -130,11 +139,12 @@ def _quantile_around(low: Floats, high: Floats, shares: Floats) -> Floats:
     return result
 
 
-def _tail_quantile(near: Floats, width: Floats, shares: Floats) -> Floats:
-    """Return the steps from near ≥ 0 that hold these shares of the mass up to near + width."""
-    mass, all_beyond = shares * _tail(near, width), _mills(near)
+def _tail_quantile(near: Floats, width: Floats, shares: Floats, rests: Floats) -> Floats:
+    """Return the steps from near ≥ 0 that hold these shares of the mass up to near + width, and leave the rests."""
+    all_beyond, tail = _mills(near), _tail(near, width)
+    mass, beyond = shares * tail, rests * tail + _mills(near + width) * _density_ratio(near, width)
     with np.errstate(divide="ignore"):
-        log_beyond = np.log1p(-np.minimum(mass / all_beyond, 1.0))
+        log_beyond = np.where(mass < beyond, np.log1p(-mass / all_beyond), np.log(beyond / all_beyond))
     # The density only falls: steps are at least `mass` and at most as many as at the first hazard rate.
     at_most = np.minimum(-log_beyond * all_beyond, width)
     result = at_most.copy()
