@@ -1,0 +1,112 @@
+"""Columns in a file: names and kinds in the document, categories in arrays, since there may be very many."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.cells import Category, Family, token
+from unlearnspn.columns import Column
+from unlearnspn.errors import InvalidTableError
+from unlearnspn.schema import Kind, Schema, Variable
+from unlearnspn.storage.container import Array
+from unlearnspn.storage.entries import Entries, narrow
+from unlearnspn.storage.errors import StorageError
+from unlearnspn.storage.texts import pack_texts, take_texts
+
+_NUMBER_BYTES = 9
+_BOOLEANS: dict[bytes, Category] = {token(False): False, token(True): True}
+
+
+def describe_schema(schema: Schema) -> dict[str, Any]:
+    """Return a schema as JSON values."""
+    columns = [[variable.name, variable.kind.value, variable.family.value] for variable in schema.variables]
+    return {"columns": columns, "id_column": schema.id_column}
+
+
+def read_schema(described: Any) -> Schema:
+    """Return the schema that was described, or raise."""
+    if not isinstance(described, Mapping) or set(described) != {"columns", "id_column"}:
+        raise StorageError("the document describes no schema")
+    id_column, columns = described["id_column"], described["columns"]
+    if not isinstance(id_column, str | None) or not isinstance(columns, list):
+        raise StorageError("the document describes no schema")
+    variables = tuple(map(_read_variable, columns))
+    if len({variable.name for variable in variables}) < len(variables):
+        raise StorageError("two columns have the same name")
+    return Schema(variables, id_column)
+
+
+def _read_variable(described: Any) -> Variable:
+    if not isinstance(described, list) or len(described) != 3 or not all(isinstance(part, str) for part in described):
+        raise StorageError(f"a column is not described by name, kind and family but by {described!r}")
+    name, kind, family = described
+    try:
+        variable = Variable(name, Kind(kind), Family(family))
+    except ValueError as error:
+        raise StorageError(f"column {name!r} cannot be {kind!r} with {family!r} values") from error
+    if variable.kind is Kind.NUMERIC and variable.family is not Family.NUMBER:
+        raise StorageError(f"column {name!r} is numeric, but holds {family!r} values")
+    return variable
+
+
+def pack_categories(categories: Sequence[Sequence[Category]]) -> dict[str, Array]:
+    """Return the arrays that hold the categories of each column, in the order given; numeric columns have none."""
+    tokens = [token(category) for column in categories for category in column]
+    counts = narrow(np.array([len(column) for column in categories], np.int64))
+    return {"category_counts": counts, **pack_texts("categories", tokens)}
+
+
+def take_categories(entries: Entries, schema: Schema) -> list[tuple[Category, ...]]:
+    """Take the categories of each column: distinct ones, and none of numeric columns."""
+    counts = entries.take_integers("category_counts", 1 << 31, len(schema.variables))
+    tokens = take_texts(entries, "categories", int(counts.sum()))
+    columns, start = [], 0
+    for variable, count in zip(schema.variables, counts.tolist(), strict=True):
+        if count and variable.kind is Kind.NUMERIC:
+            raise StorageError(f"column {variable.name!r} is numeric, but has categories")
+        columns.append(_read_tokens(variable.name, tokens[start : start + count]))
+        start += count
+    return columns
+
+
+def _read_tokens(name: str, tokens: list[bytes]) -> tuple[Category, ...]:
+    """Return the categories that were written as these tokens."""
+    if len(set(tokens)) < len(tokens):
+        raise StorageError(f"column {name!r} has a category twice")
+    numbers = iter(_read_numbers(name, [written for written in tokens if written[:1] == b"n"]))
+    categories = []
+    for written in tokens:
+        category = next(numbers) if written[:1] == b"n" else _read_token(name, written)
+        if token(category) != written:
+            raise StorageError(f"column {name!r} has a category in a form that is not its own")
+        categories.append(category)
+    return tuple(categories)
+
+
+def _read_token(name: str, written: bytes) -> Category:
+    if written in _BOOLEANS:
+        return _BOOLEANS[written]
+    if written[:1] != b"s":
+        raise StorageError(f"column {name!r} has a category of an unknown kind")
+    try:
+        return written[1:].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise StorageError(f"column {name!r} has a category that is no text") from error
+
+
+def _read_numbers(name: str, tokens: list[bytes]) -> list[Category]:
+    """Return the categories that a column of these numbers has."""
+    if any(len(written) != _NUMBER_BYTES for written in tokens):
+        raise StorageError(f"column {name!r} has a category that is no number")
+    numbers = np.array([struct.unpack("<d", written[1:])[0] for written in tokens], np.float64)
+    try:
+        factor = Column(name, Family.NUMBER, numbers).factor()
+    except InvalidTableError as error:
+        raise StorageError(str(error)) from error
+    if (factor.places < 0).any():
+        raise StorageError(f"column {name!r} has a category that is no number")
+    return [factor.categories[place] for place in factor.places.tolist()]

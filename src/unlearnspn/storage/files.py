@@ -1,0 +1,72 @@
+"""Files as wholes: written completely or not at all, and read only if they are files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from unlearnspn.storage.errors import StorageError
+
+PathLike = str | os.PathLike[str]
+
+
+def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
+    """Write a file, all or nothing: whoever looks sees the old file or the new one, even after a power cut.
+
+    The parts go to a temporary file in the same folder, which takes the place of the old one once it is on the disk.
+    """
+    # A link stays a link: it is what it points to that is replaced.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise StorageError("something is there that is no file; choose another path")
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        _write(temporary, parts)
+        _keep_mode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def read_file(path: PathLike) -> bytes:
+    """Read a whole file; what is no file, such as a folder or a device, is refused before it is read."""
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise StorageError("it is no file")
+        return file.read()
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to must not make the reader wait."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    # Created by `open`, not by `tempfile`, so that the user's umask decides who may read it.
+    with open(path, "xb") as file:
+        for part in parts:
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _keep_mode(target: Path, temporary: Path) -> None:
+    with suppress(FileNotFoundError):
+        temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last; only POSIX systems let folders be opened for that."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

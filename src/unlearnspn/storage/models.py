@@ -1,0 +1,108 @@
+"""Models in files: settings, records, and what was decided at each node; everything else follows from these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.errors import InvalidTableError, RecordIdError
+from unlearnspn.leaves import check_support
+from unlearnspn.model import Model, Settings, _learner, _root_place
+from unlearnspn.origins import Origin
+from unlearnspn.storage.answers import Answers, pack_answers
+from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
+from unlearnspn.storage.container import Container, pack, unpack
+from unlearnspn.storage.documents import decode, encode
+from unlearnspn.storage.entries import Entries
+from unlearnspn.storage.errors import StorageError, explained
+from unlearnspn.storage.files import PathLike, read_file, write_file
+from unlearnspn.storage.recall import recall_network, seeds_of
+from unlearnspn.storage.records import canonical_rows, pack_records, restore_records, take_records
+from unlearnspn.storage.settings import describe_settings, read_settings
+
+_KIND = "model"
+_NAMES = {"settings", "n_records", "string_ids", "digest", "state_digest", "origin", "extra"}
+
+
+def write_model(path: PathLike, model: Model, document: Mapping[str, Any]) -> None:
+    """Write a model with all its records and its state, and a document beside it, into one file.
+
+    The file is a function of the model and the document alone: after `unlearn` it is, byte for byte, the file of a
+    model that never saw the record.
+    """
+    with explained("write", path):
+        write_file(path, pack(pack_model(model, document)))
+
+
+def read_model(path: PathLike, components: Iterable[type] = ()) -> tuple[Model, dict[str, Any]]:
+    """Read a model and its document; nothing that the file says is run.
+
+    Building blocks of users' own classes are made only if these are passed in `components`. Raises `StorageError` if
+    anything is wrong with the file; its digests are compared with those of the model that was read.
+    """
+    with explained("read", path):
+        return unpack_model(unpack(read_file(path), _KIND), known_blocks(components))
+
+
+def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
+    """Return what a file holds of a model."""
+    records, settings = model.records, model.settings
+    rows = canonical_rows(records)
+    rank = np.zeros(len(records.ids), np.int64)
+    rank[rows] = np.arange(len(rows))
+    answers = pack_answers(model.root, lambda statistics: seeds_of(settings.clustering, statistics), rank)
+    described = {
+        "settings": describe_settings(settings),
+        "n_records": len(rows),
+        "string_ids": isinstance(records.ids[rows[0]], str),
+        "digest": model.digest(),
+        "state_digest": model.state_digest(),
+        "origin": None if model.origin is None else encode(model.origin.to_dict()),
+        "extra": encode_with_blocks(document, "document"),
+    }
+    return Container(_KIND, described, {**pack_records(records, rows), **answers})
+
+
+def unpack_model(container: Container, known: Mapping[str, type]) -> tuple[Model, dict[str, Any]]:
+    """Return the model that a file holds, and its document, or raise."""
+    described = container.document
+    if not isinstance(described, dict) or set(described) != _NAMES:
+        raise StorageError("the document does not describe a model")
+    settings, extra = read_settings(described["settings"], known), decode_with_blocks(described["extra"], known)
+    if not isinstance(extra, dict):
+        raise StorageError("the document beside the model is none")
+    model = restore_model(settings, described, Entries(container.arrays))
+    found = {"digest": model.digest(), "state_digest": model.state_digest()}
+    for name, digest in found.items():
+        if described[name] != digest:
+            raise StorageError(f"the model that was read has another {name} than the one that was written")
+    model.origin = _read_origin(described["origin"])
+    return model, extra
+
+
+def _read_origin(described: Any) -> Origin | None:
+    if described is None:
+        return None
+    try:
+        return Origin.from_dict(decode(described))
+    except ValueError as error:
+        raise StorageError(str(error)) from error
+
+
+def restore_model(settings: Settings, described: Mapping[str, Any], entries: Entries) -> Model:
+    """Return the model that some entries hold, or raise; digests are not compared."""
+    number, string_ids = described["n_records"], described["string_ids"]
+    if type(number) is not int or number < 1 or type(string_ids) is not bool:
+        raise StorageError("the document does not say how many records there are, and of what kind their ids")
+    stored = take_records(entries, settings.schema, number, string_ids)
+    answers = Answers(entries, number, len(settings.schema.variables))
+    entries.finish()
+    try:
+        check_support(settings.leaves, stored.table)
+        records = restore_records(stored, settings.schema, settings.seed, settings.n_bins)
+    except (InvalidTableError, RecordIdError) as error:
+        raise StorageError(f"the records cannot be what they are said to be: {error}") from error
+    learner = _learner(settings, records, records.encoding)
+    return Model(settings, records, recall_network(learner, _root_place(settings), records.rows, answers))

@@ -1,0 +1,108 @@
+"""LearnSPN with the costly answers recalled instead of found.
+
+The network is made by `Learner` itself from the records themselves, so that whatever a file says, it has the form and
+the counts of a learned one. What is recalled can at worst be a wrong answer, never a broken state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from unlearnspn.clustering import Clustering, QKMeans
+from unlearnspn.clustering.lloyd import seed_centroids
+from unlearnspn.clustering.qkmeans import Rounds
+from unlearnspn.independence import RDC, GTest, IndependenceTest
+from unlearnspn.learning import Decision, Learner, Place
+from unlearnspn.network import Node, Operation
+from unlearnspn.pair_tables import PairTables, count_pairs, hash_tables, pair_cells
+from unlearnspn.slices import Rows, Slice
+from unlearnspn.storage.answers import Answers
+from unlearnspn.storage.errors import StorageError
+
+
+def seeds_of(clustering: Clustering[Any], statistics: Any) -> Rows:
+    """Return what must be stored of a clustering: the seeds of Q-k-means; other clusterings are learned again."""
+    return np.asarray(statistics.seeds) if type(clustering) is QKMeans else np.zeros(0, np.int64)
+
+
+def recall_network(learner: Learner, place: Place, rows: Rows, answers: Answers) -> Node:
+    """Return the network that the learner once made of these rows, from its answers."""
+    parts = {field.name: getattr(learner, field.name) for field in fields(learner)}
+    # While the network is made, groups are all that is known of independence, and RDC's statistics are just these.
+    parts["independence"] = RDC()
+    root = _Recall(**parts, test=learner.independence, answers=answers).learn_spn(place, rows)
+    answers.finish()
+    return root
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Recall(Learner):
+    """A learner that recalls its answers."""
+
+    #: The independence test whose statistics the nodes are to have.
+    test: IndependenceTest[Any]
+    answers: Answers
+
+    def choose_operation(self, place: Place, rows: Rows) -> Decision:
+        """Choose the operation as it was chosen before."""
+        if place.scope.size == 1:
+            return super().choose_operation(place, rows)
+        return self.decide(
+            place,
+            rows.size,
+            self.count_codes(place.scope, rows),
+            lambda: rows,
+            lambda: self.answers.groups(place.scope.size),
+            lambda: self._cluster(self.slice(place), rows),
+        )
+
+    def make(self, decision: Decision, place: Place, rows: Rows) -> Node:
+        """Make the node, and give it the statistics of its independence test."""
+        node = super().make(decision, place, rows)
+        if decision.groups is not None:
+            parts = node.children if node.operation is Operation.SPLIT_DATA else ()
+            # The node is new: nobody but its maker has seen it yet.
+            node.independence = _statistics(self.test, self.slice(place), rows, decision.groups, parts)
+        return node
+
+    def _cluster(self, data: Slice, rows: Rows) -> Any:
+        seeds = self.answers.seeds()
+        if type(self.clustering) is not QKMeans:
+            return self.clustering.learn(data, rows)
+        found = np.searchsorted(rows, seeds)
+        if seeds.size == 0 or (found == rows.size).any() or (rows[found] != seeds).any():
+            raise StorageError("a seed of a node's clusters is not among its records")
+        return _rerun(self.clustering, data, rows, seeds)
+
+
+def _rerun(clustering: QKMeans, data: Slice, rows: Rows, seeds: Rows) -> Rounds:
+    """Run Q-k-means from known seeds."""
+    space = clustering._space(data)
+    start = seed_centroids(space, seeds)
+    none = np.zeros((0, *start.shape), np.int64)
+    unclustered = Rounds(seeds, none, none[:, :, 0], start[None], np.array([rows.size]))
+    return unclustered if seeds.size < 2 else clustering._run(space, unclustered, rows, 0)
+
+
+def _statistics(test: IndependenceTest[Any], data: Slice, rows: Rows, groups: Any, parts: tuple[Node, ...]) -> Any:
+    """Return a test's statistics of some rows; `parts` are the clusters that they were split into, if they were."""
+    if type(test) is RDC:
+        return groups
+    if type(test) is GTest and parts:
+        return _sum_tables(data, parts)
+    return test.learn(data, rows)
+
+
+def _sum_tables(data: Slice, parts: tuple[Node, ...]) -> PairTables:
+    """Return the tables of a split: the sums of those of its parts, so that few rows have to be counted twice."""
+    scope, sizes = data.scope, data.encoding.sizes
+    cells = np.zeros(pair_cells(scope, sizes), np.int64)
+    for part in parts:
+        if part.independence is None:
+            count_pairs(data.records.codes, part.gather_rows(), scope, sizes, cells)
+        else:
+            cells += part.independence.cells
+    return PairTables(cells, hash_tables(cells, scope, sizes, data.encoding.prints))
