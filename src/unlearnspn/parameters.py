@@ -25,7 +25,6 @@ from unlearnspn.leaves import (
 )
 from unlearnspn.model import Settings
 from unlearnspn.schema import Kind, Schema, Variable
-from unlearnspn.tables import Family
 
 _MOST_BINS = 254  # a code is a byte, and one of them is for missing values
 _FACTORIZATIONS = ("naive", "chow-liu")
@@ -88,7 +87,9 @@ def _leaves(chosen: Any, schema: Schema, alpha: float, min_std: float) -> tuple[
     if unknown:
         raise ValueError(f"leaves names unknown columns: {listing(unknown)}")
     named = _named_leaves(alpha, min_std)
-    return tuple(_leaf(variable, chosen.get(variable.name, _default(variable)), named) for variable in schema.variables)
+    # Chosen by kind alone: types and values of a column may look otherwise when the same records are learned anew.
+    default = {Kind.NUMERIC: "gaussian", Kind.CATEGORICAL: "categorical"}
+    return tuple(_leaf(v, chosen.get(v.name, default[v.kind]), named) for v in schema.variables)
 
 
 def _named_leaves(alpha: float, min_std: float) -> dict[str, Leaf[Any]]:
@@ -102,13 +103,6 @@ def _named_leaves(alpha: float, min_std: float) -> dict[str, Leaf[Any]]:
         Bernoulli(alpha),
     ]
     return {leaf.name: leaf for leaf in leaves}
-
-
-def _default(variable: Variable) -> str:
-    """Choose a leaf by the kind of a column alone: only what holds for all values that may ever come is safe."""
-    if variable.kind is Kind.NUMERIC:
-        return "gaussian"
-    return "bernoulli" if variable.family is Family.BOOLEAN else "categorical"
 
 
 def _leaf(variable: Variable, wanted: Any, named: Mapping[str, Leaf[Any]]) -> Leaf[Any]:

@@ -39,8 +39,8 @@ class SPN(DensityMixin, BaseSPN):
         variables.
     leaves : mapping, default=None
         Distributions for some columns, by column name: "gaussian", "exponential", "log-normal", "poisson" or
-        "histogram" for numbers, "categorical" or "bernoulli" for categories, or a leaf. By default numbers are
-        Gaussian, booleans Bernoulli, and all else categorical.
+        "histogram" for numbers, "categorical" or "bernoulli" for categories, or a leaf. By default "gaussian" and
+        "categorical".
     alpha : float, default=0.3
         The smoothing of categorical leaves.
     min_std : float, default=0.05
