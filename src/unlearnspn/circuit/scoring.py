@@ -81,6 +81,7 @@ class Scorer:
         return (
             type(X) is np.ndarray
             and X.ndim == 2
+            and len(X) > 0
             and X.dtype.kind in "fiu"
             and X.dtype.itemsize in (4, 8)
             and X.dtype.isnative
