@@ -101,16 +101,15 @@ class Circuit(Queries):
         """The circuit prepared for filling in rows."""
         return Completer(self.layout, self.domains)
 
-    @cached_property
-    def known(self) -> Circuit:
-        """The circuit given that every category is one that can be named."""
+    def known(self, variables: list[int]) -> Circuit:
+        """Return the circuit given that the categories of some columns are ones that can be named, if any can be."""
         constraints: Constraints = {}
-        for variable, domain in enumerate(self.domains.columns):
-            members = self.layout.inputs_of(variable)
-            last = self.layout.parameters[self.layout.parameter_starts[members + 1] - 1]
-            if domain.kind is Kind.CATEGORICAL and domain.categories and (last > -np.inf).any():
-                constraints[variable] = OneOf(np.arange(len(domain.categories)))
-        return self.with_layout(conditioning.condition(self.layout, constraints)) if constraints else self
+        for variable in variables:
+            if not self.domains.is_numeric[variable]:
+                table = self.layout.categories_of(variable)
+                if (table[:, -1] > -np.inf).any() and (table[:, :-1] > -np.inf).any():
+                    constraints[variable] = OneOf(np.arange(table.shape[1] - 1))
+        return self.with_layout(conditioning.condition(self.layout, constraints))
 
     def with_layout(self, layout: Layout) -> Circuit:
         """Return another circuit of the same columns."""

@@ -35,7 +35,8 @@ class Completer:
         self.layout = layout
         self.domains = domains
         self.slots = np.where(layout.variables < 0, 0, domains.slots[layout.variables]).astype(np.int32)
-        self._known = _log_known(layout)
+        self._nameless = _nameless(layout)
+        self._known = _log_known(layout, self._nameless)
 
     def sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
         """Fill in what is missing by a sample from its distribution given the rest of the row."""
@@ -53,7 +54,7 @@ class Completer:
 
     def maximum(self, batch: Batch) -> Batch:
         """Fill in what is missing by max-product."""
-        peaks, modes = _peaks(self.layout)
+        peaks, modes = _peaks(self.layout, self._nameless)
         return self._in_blocks(batch, lambda rows: self._maximum(rows, peaks, modes))
 
     def mean(self, batch: Batch, means: Floats) -> Batch:
@@ -125,12 +126,14 @@ class Completer:
             layout.units, self.slots, layout.child_starts, layout.children, layout.log_weights, values, chosen, best
         )
         numbers = np.where(np.isnan(batch.numbers) & (chosen >= 0), modes[chosen], batch.numbers)
-        places = np.where((batch.places < 0) & (best >= 0), modes[best].astype(np.int32), batch.places)
+        # A mode that is no place may be too large for one.
+        best_places = np.where(best >= 0, modes[best], -1.0).astype(np.int32)
+        places = np.where(batch.places < 0, best_places, batch.places)
         return Batch(numbers, places)
 
     def _mean(self, batch: Batch, means: Floats) -> Batch:
         layout = self.layout
-        values = self._values(batch, self._known, maximise=False)
+        values = self._values(batch, np.zeros(len(layout)), maximise=False)
         sizes = self.domains.n_categories[~self.domains.is_numeric]
         starts = np.cumsum([0, *sizes])
         numbers, shares = np.zeros_like(batch.numbers), np.zeros((starts[-1], batch.n_rows))
@@ -151,7 +154,8 @@ class Completer:
         places = batch.places.copy()
         for slot, (start, end) in enumerate(pairwise(starts.tolist())):
             if end > start:
-                places[slot] = shares[start:end].argmax(axis=0)
+                own = shares[start:end]
+                places[slot] = np.where(own.any(axis=0), own.argmax(axis=0), -1)
         numbers = np.where(np.isnan(batch.numbers), numbers, batch.numbers)
         return Batch(numbers, np.where(batch.places < 0, places, batch.places))
 
@@ -159,27 +163,35 @@ class Completer:
         return np.full(batch.numbers.shape, -1, np.int32)
 
 
-def _log_known(layout: Layout) -> Floats:
-    """Return for each input the log-probability that its value is one that can be named."""
+def _nameless(layout: Layout) -> npt.NDArray[np.bool_]:
+    """Tell which inputs are of columns none of whose categories is possible: what was never seen stays missing."""
+    nameless = np.zeros(len(layout), np.bool_)
+    for variable in np.unique(layout.variables[layout.units == Unit.CATEGORICAL]).tolist():
+        named = layout.categories_of(variable)[:, :-1]
+        nameless[layout.inputs_of(variable)] = not (named > -np.inf).any()
+    return nameless
+
+
+def _log_known(layout: Layout, nameless: npt.NDArray[np.bool_]) -> Floats:
+    """Return for each input the log-probability that its value is one that can be named, unless none can be."""
     known = np.zeros(len(layout))
-    categorical = np.flatnonzero(layout.units == Unit.CATEGORICAL)
+    categorical = np.flatnonzero((layout.units == Unit.CATEGORICAL) & ~nameless)
     last = layout.parameters[layout.parameter_starts[categorical + 1] - 1]
-    named = layout.parameter_starts[categorical + 1] - layout.parameter_starts[categorical] > 1
     with np.errstate(divide="ignore"):
-        known[categorical] = np.where(named, np.log1p(-np.exp(last)), 0.0)
+        known[categorical] = np.log1p(-np.exp(last))
     return known
 
 
-def _peaks(layout: Layout) -> tuple[Floats, Floats]:
-    """Return the largest log-density of each input, and where it is: a number, or a place."""
+def _peaks(layout: Layout, nameless: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the largest log-density of each input, and where it is: a number, or a place, -1 if it has no name."""
     peaks, modes = np.zeros(len(layout)), np.zeros(len(layout))
     place = np.zeros(1, np.int32)
     for unit, members, parameters in stacks(layout, layout.inputs):
         inputs = layout.inputs[members]
         if unit is Unit.CATEGORICAL:
-            named = parameters[:, :-1] if parameters.shape[1] > 1 else parameters
-            modes[inputs] = named.argmax(axis=1) if parameters.shape[1] > 1 else -1
-            peaks[inputs] = named.max(axis=1)
+            named, unnamed = np.pad(parameters[:, :-1], ((0, 0), (0, 1)), constant_values=-np.inf), parameters[:, -1]
+            modes[inputs] = np.where(nameless[inputs], -1, named.argmax(axis=1))
+            peaks[inputs] = np.where(nameless[inputs], unnamed, named.max(axis=1))
             continue
         modes[inputs] = NUMERIC[unit].mode(parameters)
         for member, line in zip(inputs, parameters, strict=True):
@@ -224,17 +236,19 @@ def _descend_at_random(
                     waiting += 1
             elif units[u] == _CATEGORICAL:
                 terms = parameters[parameter_starts[u] : parameter_starts[u + 1] - 1]
-                places[slots[u], r] = _draw(terms, rng.random()) if terms.size else -1
+                places[slots[u], r] = _draw(terms, rng.random())
             else:
                 chosen[slots[u], r] = u
 
 
 @njit(cache=True, nogil=True)
 def _draw(terms: Floats, share: float) -> int:
-    """Return the index that a share of the total of exp(terms) falls on; never one of probability 0."""
+    """Return the index that a share of the total of exp(terms) falls on; never one of probability 0, -1 if all are."""
     largest = -math.inf
     for term in terms:
         largest = max(largest, term)
+    if largest == -math.inf:
+        return -1
     total = 0.0
     for term in terms:
         total += math.exp(term - largest)

@@ -28,6 +28,8 @@ def mutual_information(layout: Layout, domains: Domains, first: int, second: int
     sides = [_parts(layout, domains, variable, n_parts) for variable in (first, second)]
     cases = [{first: a, second: b} for a, b in product(*sides)]
     joint = np.exp(log_probabilities(layout, cases)).reshape(len(sides[0]), len(sides[1]))
+    if not joint.any():  # a column that is known to be none of its categories tells nothing
+        return 0.0
     joint /= joint.sum()
     expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     possible = joint > 0

@@ -80,6 +80,12 @@ class Layout:
         """Return the inputs of one variable."""
         return np.flatnonzero(self.variables == variable)
 
+    def categories_of(self, variable: int) -> Floats:
+        """Return the log-probabilities that the inputs of a categorical variable have, a line for each."""
+        starts = self.parameter_starts[self.inputs_of(variable)]
+        length = self.parameter_starts[self.inputs_of(variable)[0] + 1] - starts[0]
+        return self.parameters[starts[:, None] + np.arange(length)]
+
 
 def lower(root: Expression) -> Layout:
     """Write an expression into arrays: every sum and product once, each product right after its inputs."""

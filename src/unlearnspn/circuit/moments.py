@@ -43,6 +43,10 @@ def input_moments(layout: Layout, members: Members, domain: Domain, power: int, 
     for unit, positions, parameters in stacks(layout, members):
         if unit is Unit.CATEGORICAL:
             powers = (category_numbers(domain) - centre) ** power
+            if not (parameters[:, :-1] > -np.inf).any():
+                raise InvalidEvidenceError(
+                    f"no category of column {domain.name!r} is known, so there is no mean of them"
+                )
             # What was never seen has no number: moments are those of the categories that are known.
             result[positions] = np.exp(parameters[:, :-1]) @ powers
         else:

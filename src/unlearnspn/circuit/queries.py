@@ -75,10 +75,9 @@ class Queries:
 
     def expectation(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
         """Return the expectation of a column; of several columns, a dictionary of them."""
-        circuit = self.circuit_.condition(given or {}).known
-        variables = circuit.domains.variables(columns)
-        means = moments.means(circuit.layout, circuit.domains, variables).tolist()
-        return _by_name(columns, means)
+        names = [columns] if isinstance(columns, str) else list(columns)
+        circuit = self.circuit_.condition(given or {})
+        return _by_name(columns, [circuit.moment({name: 1}) for name in names])
 
     def variance(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
         """Return the variance of a column; of several columns, a dictionary of them."""
@@ -89,19 +88,24 @@ class Queries:
     def moment(self, powers: Mapping[str, int], given: Evidence | None = None, central: bool = False) -> float:
         """Return the expectation of a product of powers of columns, about their means if `central`.
 
-        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b.
+        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Categories never seen have no number,
+        so those of these columns are taken to be known ones.
         """
-        circuit = self.circuit_.condition(given or {}).known
+        circuit = self.circuit_.condition(given or {})
         by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}
         variables = list(by_variable)
-        means = moments.means(circuit.layout, circuit.domains, variables)
-        centres = dict(zip(variables, means.tolist() if central else [0.0] * len(variables), strict=True))
+        circuit = circuit.known(variables)
+        centres = dict.fromkeys(variables, 0.0)
+        if central:
+            means = moments.means(circuit.layout, circuit.domains, variables)
+            centres = dict(zip(variables, means.tolist(), strict=True))
         return moments.moment(circuit.layout, circuit.domains, by_variable, centres)
 
     def sample(self, n: int = 1, given: Evidence | None = None, random_state: Any = None) -> Any:
         """Draw n rows, exactly from the distribution given the evidence, as the kind of table that was learned from.
 
-        Categories never seen cannot be named, so the rows are drawn given that all categories are known ones.
+        Categories never seen cannot be named, so the rows are drawn given that all categories are known ones; a column
+        that the evidence says has one never seen is missing in them.
         `random_state` is an integer, a `numpy.random.Generator`, or None for other rows each time.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
@@ -146,8 +150,11 @@ class Queries:
         Categories enter as they are. Numbers are divided into `n_parts` parts of equal probability; the result is
         exact for the parts, and never above the mutual information of the numbers themselves.
         """
-        circuit = self.circuit_.known
+        if isinstance(n_parts, bool) or not isinstance(n_parts, int | np.integer) or n_parts < 2:
+            raise ValueError(f"n_parts={n_parts!r} must be a number of parts, 2 or more")
+        circuit = self.circuit_
         first, second = circuit.domains.variables([a, b])
+        circuit = circuit.known([first, second])
         return dependence.mutual_information(circuit.layout, circuit.domains, first, second, n_parts)
 
 
