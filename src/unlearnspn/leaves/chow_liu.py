@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Input, Unit, categorical, mixture, product
+from unlearnspn.circuit.expressions import Expression, Input, Sum, Unit, categorical, mixture, product
 from unlearnspn.coding import CategoricalCoder, Encoding
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.from_counts import HasOutcomes, Outcomes, readable
@@ -130,11 +131,11 @@ class TreeLeaf:
             if not children[v]:
                 given[v] = [categorical(variable, line[:-1]) for line in table]
                 continue
-            alternatives = _alternatives(variable, tree.outcomes[v], tree.seen[v])
             below = zip(*(given[child] for child in children[v]), strict=True)
-            parts = [product([one, *rest]) for one, rest in zip(alternatives, below, strict=True)]
-            chosen = [*tree.seen[v], *([-1] if len(parts) > len(tree.seen[v]) else [])]
-            given[v] = [mixture(parts, weights) for weights in table[:, chosen].tolist()]
+            alternatives = zip(_alternatives(tree.outcomes[v], tree.seen[v]), below, strict=True)
+            parts = tuple(product([Input(Unit.CATEGORICAL, variable, logs), *rest]) for logs, rest in alternatives)
+            chosen = [*tree.seen[v], -1][: len(parts)]
+            given[v] = [_choice(parts, weights) for weights in table[:, chosen].tolist()]
         return given[0][0]
 
     def _tree(self, statistics: PairTables, data: Slice) -> _Tree:
@@ -152,38 +153,47 @@ class TreeLeaf:
             outcomes,
             parents.tolist(),
             order.tolist(),
-            [np.flatnonzero(part).tolist() for part in np.split(counts, ends[1:-1])],
+            [np.flatnonzero(counts[start:end]).tolist() for start, end in pairwise(ends.tolist())],
             [
-                part.reshape(-1, len(each.categories) + 2)
-                for part, each in zip(np.split(tables, places[1:-1]), outcomes, strict=True)
+                tables[start:end].reshape(-1, len(each.categories) + 2)
+                for (start, end), each in zip(pairwise(places.tolist()), outcomes, strict=True)
             ],
         )
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:
-        leaf = self.leaves[variable]
-        assert isinstance(leaf, HasOutcomes)
-        return leaf.outcomes(data, variable)
+        return cast(HasOutcomes, self.leaves[variable]).outcomes(data, variable)
 
 
-def _alternatives(variable: int, outcomes: Outcomes, seen: list[int]) -> list[Input]:
-    """Return an indicator of each outcome that some record has, and the distribution of all others if there are any."""
-    size = len(outcomes.categories) + 1
-    alternatives = [Input(Unit.CATEGORICAL, variable, line) for line in _indicators(size)[seen]]
-    if len(seen) + 1 < size or outcomes.unseen > 0.0:
-        shares = np.ones(size)
-        shares[seen], shares[-1] = 0.0, outcomes.unseen
+def _alternatives(outcomes: Outcomes, seen: list[int]) -> list[Floats]:
+    """Return the log-probabilities of one thing each that a variable may be, on which all that follows depends.
+
+    That is every outcome that some record has; and all others together, if there are any.
+    """
+    certain = _certainties(len(outcomes.categories) + 1)
+    alternatives = [certain[place] for place in seen]
+    if len(seen) < len(outcomes.categories):
+        shares = np.append(np.ones(len(outcomes.categories)), outcomes.unseen)
+        shares[seen] = 0.0
         with np.errstate(divide="ignore"):
-            alternatives.append(categorical(variable, np.log(shares / shares.sum())))
+            alternatives.append(np.log(shares / shares.sum()))
+    elif outcomes.unseen > 0.0:
+        alternatives.append(certain[-1])
     return alternatives
 
 
 @cache
-def _indicators(size: int) -> Floats:
-    """Return, for each place, the logarithms of a distribution that is certain of it."""
-    indicators = np.full((size, size), -np.inf)
-    np.fill_diagonal(indicators, 0.0)
-    indicators.flags.writeable = False
-    return indicators
+def _certainties(size: int) -> list[Floats]:
+    """Return, for each of so many places, the log-probabilities of a distribution that is certain of it."""
+    logs = np.full((size, size), -np.inf)
+    np.fill_diagonal(logs, 0.0)
+    logs.flags.writeable = False
+    return list(logs)
+
+
+def _choice(parts: tuple[Expression, ...], weights: list[float]) -> Expression:
+    """Mix parts, none of which is a mixture."""
+    plain = len(parts) > 1 and min(weights) > -np.inf
+    return Sum(parts, tuple(weights)) if plain else mixture(parts, weights)
 
 
 def _readable_table(tree: _Tree, v: int) -> dict[Any, Any]:
