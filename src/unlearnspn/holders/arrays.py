@@ -45,8 +45,7 @@ class Arrays:
         if name == _BOOLEAN and Family.BOOLEAN.accepts(cells.family):
             return cells.objects().astype(bool) if complete else cells.objects()
         if name in (_TEXT, _VARIABLE_TEXT) and Family.TEXT.accepts(cells.family):
-            dtype = np.dtypes.StringDType() if name == _VARIABLE_TEXT else np.dtype(str)
-            return cells.objects().astype(dtype) if complete else cells.objects()
+            return cells.objects().astype(_text_dtype(name)) if complete else cells.objects()
         return None
 
     def default_column(self, cells: Cells) -> Array:
@@ -149,6 +148,12 @@ def _dtype(name: str) -> np.dtype[Any]:
         return np.dtype(name)
     except TypeError:  # another machine's long double
         return np.dtype(np.float64)
+
+
+def _text_dtype(name: str) -> Any:
+    if name == _VARIABLE_TEXT and hasattr(np.dtypes, "StringDType"):  # since numpy 2
+        return np.dtypes.StringDType()
+    return np.dtype(str)
 
 
 def _numeric(dtype: np.dtype[Any], numbers: npt.NDArray[np.float64], complete: bool) -> Array:

@@ -95,11 +95,10 @@ class ArrowTables:
             return None
         blank = np.zeros(len(column), np.bool_)
         blank[rows] = True
-        replace = import_library("pyarrow.compute").replace_with_mask
-        if self.type_of(column).name == "string_view":  # Arrow replaces no views
-            longer = pa.large_string()
-            return replace(column.cast(longer), pa.array(blank), new.cast(longer)).cast(column.type)
-        return replace(column, pa.array(blank), new)
+        try:
+            return import_library("pyarrow.compute").replace_with_mask(column, pa.array(blank), new)
+        except pa.ArrowNotImplementedError:  # string views; half floats in early versions
+            return _replace_objects(column, rows, new)
 
     def _fill_dictionary(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
         value_type = column.type.value_type
@@ -125,6 +124,13 @@ def _native(name: str) -> Any:
     pa = import_library("pyarrow")
     short = {"bool": pa.bool_, "halffloat": pa.float16, "float": pa.float32, "double": pa.float64}
     return short[name]() if name in short else getattr(pa, name)()
+
+
+def _replace_objects(column: Any, rows: Rows, new: Any) -> Any:
+    objects = column.to_pylist()
+    for row, value in zip(rows.tolist(), new.to_pylist(), strict=True):
+        objects[row] = value
+    return import_library("pyarrow").array(objects, type=column.type)
 
 
 def _decimals(cell_type: CellType, cells: Cells) -> Any:
