@@ -25,6 +25,7 @@ from unlearnspn.leaves import (
 from unlearnspn.network import Operation
 from unlearnspn.report import ChangedOperation, Report
 from unlearnspn.spn import SPN
+from unlearnspn.storage import StorageError
 
 __all__ = [
     "RDC",
@@ -50,6 +51,7 @@ __all__ = [
     "RecordIdError",
     "Report",
     "SPNClassifier",
+    "StorageError",
     "Verification",
 ]
 __version__ = "0.1.0"

@@ -21,7 +21,11 @@ from unlearnspn.model import Model
 from unlearnspn.parameters import read_settings
 from unlearnspn.report import Report
 from unlearnspn.schema import Schema
-from unlearnspn.tables import Column, Table, read_column, read_table
+from unlearnspn.storage import StorageError
+from unlearnspn.storage.files import PathLike
+from unlearnspn.storage.models import read_model, write_model
+from unlearnspn.tables import Table, read_column, read_table
+from unlearnspn.targets import Target
 from unlearnspn.views import NodeView
 
 
@@ -93,21 +97,31 @@ class BaseSPN(Queries, BaseEstimator):
 
     # -- learning and unlearning -----------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, ids: Any, target: Column | None = None) -> None:
+    def _fit(self, X: Any, ids: Any, target: Target | None = None) -> None:
         """Learn from a table, with the column of a target beside it or not."""
         table, names, id_column = self._read_records(X, ids)
         _require_rows(table)
         require_unique(names)
         schema = Schema.of(table, self.categorical_features, id_column)
-        n_features, feature_names, named = len(schema.variables), schema.names, table.named
+        feature_names, named = schema.names, table.named
         if target is not None:
-            table, schema = _beside(table, target), schema.with_target(target.name, target.family)
-        settings = read_settings(self.get_params(deep=False), schema)
+            table, schema = _beside(table, target), schema.with_target(target.column.name, target.column.family)
+        settings = read_settings(self._parameters(target), schema)
         check_support(settings.leaves, table)
         self._model = Model.learn(settings, names, table)
-        self.n_features_in_ = n_features
+        self._set_features(feature_names, named)
+
+    def _parameters(self, target: Target | None) -> dict[str, Any]:
+        """Return the parameters; classes are categories even if they are booleans, so that they can come and go."""
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        if target is not None and isinstance(self.leaves, Mapping | None):
+            parameters["leaves"] = {target.column.name: "categorical", **(self.leaves or {})}
+        return parameters
+
+    def _set_features(self, names: list[str], named: bool) -> None:
+        self.n_features_in_ = len(names)
         if named:
-            self.feature_names_in_ = np.array(feature_names, object)
+            self.feature_names_in_ = np.array(names, object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
@@ -123,7 +137,7 @@ class BaseSPN(Queries, BaseEstimator):
         self._require_known(names)
         return model.revise(names, [], None, dry_run)
 
-    def _learn(self, X: Any, ids: Any, dry_run: bool, target: Column | None = None) -> Report:
+    def _learn(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Add records; without ids they are numbered on from the largest id there is."""
         model = self._fitted()
         table, names = self._read_more(X, ids, target)
@@ -132,7 +146,7 @@ class BaseSPN(Queries, BaseEstimator):
             raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
         return model.revise([], names, table, dry_run)
 
-    def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Column | None = None) -> Report:
+    def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Replace the values of existing records."""
         model = self._fitted()
         if ids is None and model.settings.schema.id_column is None:
@@ -185,6 +199,41 @@ class BaseSPN(Queries, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the model with its records and its state into one file, from which `load` makes the same again."""
+        document = {"estimator": type(self).__name__, "parameters": self.get_params(deep=False), **self._extra()}
+        write_model(path, self._fitted(), document)
+
+    @classmethod
+    def load(cls, path: PathLike, components: Iterable[type] = ()) -> Self:
+        """Read what `save` wrote; nothing that the file says is run.
+
+        If the model has building blocks of your own, pass their classes as `components`.
+        """
+        model, document = read_model(path, components)
+        if document.get("estimator") != cls.__name__:
+            raise StorageError(f"{path} holds a {document.get('estimator')}, not a {cls.__name__}")
+        estimator = cls(**document["parameters"])
+        estimator._restore(model, document)
+        return estimator
+
+    def _extra(self) -> dict[str, Any]:
+        """Return what a file must hold beside model and parameters."""
+        names = getattr(self, "feature_names_in_", None)
+        return {"n_features": self.n_features_in_, "named": names is not None}
+
+    def _restore(self, model: Model, document: Mapping[str, Any]) -> None:
+        """Take over a model that was read from a file."""
+        self._model = model
+        self._set_features(model.settings.schema.names[: document["n_features"]], document["named"])
+
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _fitted(self) -> Model:
@@ -205,7 +254,7 @@ class BaseSPN(Queries, BaseEstimator):
             raise RecordIdError(f"there are {len(names)} ids for {table.n_rows} rows")
         return table, names, id_column
 
-    def _read_more(self, X: Any, ids: Any, target: Column | None) -> tuple[Table, list[RecordId]]:
+    def _read_more(self, X: Any, ids: Any, target: Target | None) -> tuple[Table, list[RecordId]]:
         """Read records for a model that exists: its columns, its kinds, its kind of ids."""
         model = self._fitted()
         schema, index = model.settings.schema, model.records.index
@@ -236,10 +285,14 @@ class BaseSPN(Queries, BaseEstimator):
             raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
 
 
-def _beside(table: Table, target: Column) -> Table:
-    if len(target) != table.n_rows:
-        raise InvalidTableError(f"X has {table.n_rows} rows, but y has {len(target)}: inconsistent numbers of samples")
-    return replace(table, columns=[*table.columns, target])
+def _beside(table: Table, target: Target) -> Table:
+    """Put the classes beside the features, the last column of all."""
+    n_rows, origin = len(target.column), table.origin
+    if n_rows != table.n_rows:
+        raise InvalidTableError(f"X has {table.n_rows} rows, but y has {n_rows}: inconsistent numbers of samples")
+    if origin is not None:
+        origin = replace(origin, columns=(*origin.columns, target.origin))
+    return replace(table, columns=[*table.columns, target.column], origin=origin)
 
 
 def _require_rows(table: Table) -> None:

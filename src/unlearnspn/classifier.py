@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from unlearnspn.base import BaseSPN
 from unlearnspn.circuit import Circuit
-from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.errors import InvalidTableError
+from unlearnspn.model import Model
+from unlearnspn.origins import Library
 from unlearnspn.report import Report
-from unlearnspn.tables import Column, open_table, read_table
-
-_TARGET = "target"
+from unlearnspn.tables import open_table
+from unlearnspn.targets import Target, as_labels, read_target, target_name
 
 
 class SPNClassifier(ClassifierMixin, BaseSPN):
     """A sum-product network of features and class together; it predicts the class from the features it is given.
 
     The parameters are those of `SPN`. Missing features are marginalised. The class is one more column of the model,
-    named as `y` is, or "target"; so all questions can be asked about it, too.
+    named as `y` is, or "target"; so all questions can be asked about it, too. Classes come and go with their records.
 
     Examples
     --------
@@ -39,29 +38,36 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
 
     def fit(self, X: Any, y: Any, *, ids: Any = None) -> Self:
         """Learn from a table and the class of each row; `ids` as in `SPN.fit`."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
-        self._target = _target_name(X, y)
-        self._label_dtype = labels.dtype
-        self._fit(X, ids, self._target_column(labels))
+        features = open_table(X)
+        target = read_target(y, target_name(y, features), features.library)
+        self._fit(X, ids, target)
+        self._label_dtype = target.dtype
         return self
 
     def learn(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
-        """Add records; without ids they are numbered on from the largest id there is."""
-        self._fitted()
-        return self._learn(X, ids, dry_run, self._target_column(column_or_1d(y, warn=True)))
+        """Add records, of known classes or new ones; without ids they are numbered on from the largest id there is."""
+        return self._learn(X, ids, dry_run, self._read_target(y))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, ids: Any = None) -> Self:
+        """Add records, or fit if this is the first call; `classes` need not be known beforehand, and is ignored."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, ids=ids)
+        self.learn(X, y, ids)
+        return self
 
     def rectify(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
         """Replace the values and classes of existing records."""
-        self._fitted()
-        return self._rectify(X, ids, dry_run, self._target_column(column_or_1d(y, warn=True)))
+        return self._rectify(X, ids, dry_run, self._read_target(y))
+
+    @property
+    def target_(self) -> str:
+        """The name of the classes' column."""
+        return self._fitted().settings.schema.names[-1]
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The classes of the records held, in order."""
-        return np.array(self.circuit_.categories(self._target), self._label_dtype)
+        return as_labels(self.circuit_.categories(self.target_), self._label_dtype)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row."""
@@ -69,7 +75,15 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
 
     def predict_proba(self, X: Any, *, target: str | None = None) -> npt.NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of `classes_`, or those of another column."""
-        return super().predict_proba(X, target=self._target if target is None else target)
+        if target is None:
+            self._check_features(X)
+        return super().predict_proba(X, target=self.target_ if target is None else target)
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the logarithms of `predict_proba`."""
+        probabilities = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(probabilities))
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-density of the features of each row; missing values are marginalised."""
@@ -79,22 +93,26 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
     def _features(self) -> Circuit:
         """The circuit of the features alone."""
         circuit = self.circuit_
-        return circuit.marginal([name for name in circuit.columns if name != self._target])
+        return circuit.marginal([name for name in circuit.columns if name != self.target_])
 
-    def _target_column(self, labels: npt.NDArray[Any]) -> Column:
-        column = read_table(np.asarray(labels, object).reshape(-1, 1)).columns[0]
-        if column.missing().any():
-            rows = np.flatnonzero(column.missing()).tolist()
-            raise InvalidTableError(f"the classes of rows {listing(rows)} are missing (Input y contains NaN)")
-        return replace(column, name=self._target)
+    def _check_features(self, X: Any) -> None:
+        """Refuse arrays that have the classes' column, which only a name can tell from one more feature."""
+        self._fitted()
+        table = open_table(X)
+        if not table.named(table.positions(None)) and len(table.names) != self.n_features_in_:
+            raise InvalidTableError(
+                f"X has {len(table.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input"
+            )
 
+    def _read_target(self, y: Any) -> Target:
+        """Read the classes of more records."""
+        origin = self._fitted().origin
+        return read_target(y, self.target_, Library.LISTS if origin is None else origin.library)
 
-def _target_name(X: Any, y: Any) -> str:
-    """Return the name of the classes' column: that of `y` if it has one, else one that no feature has."""
-    taken = open_table(X).names
-    name = getattr(y, "name", None)
-    if not isinstance(name, str):
-        name = _TARGET
-    while name in taken:
-        name += "_"
-    return name
+    def _extra(self) -> dict[str, Any]:
+        return {**super()._extra(), "labels": self._label_dtype}
+
+    def _restore(self, model: Model, document: Mapping[str, Any]) -> None:
+        super()._restore(model, document)
+        self._label_dtype = document["labels"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from unlearnspn.errors import InvalidEvidenceError
 from unlearnspn.hashing import fingerprint
 from unlearnspn.origins import Origin
 from unlearnspn.schema import Kind
+from unlearnspn.storage import StorageError
+from unlearnspn.storage.circuits import read_circuit, write_circuit
+from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import token
 from unlearnspn.writing import Answer, fill_table, write_table
 
@@ -76,6 +79,19 @@ class Circuit(Queries):
     def __repr__(self) -> str:
         counts = np.bincount(np.minimum(self.layout.units, 2), minlength=3)
         return f"<Circuit: {len(self.domains)} columns, {counts[0]} sums, {counts[1]} products, {counts[2]} inputs>"
+
+    def save(self, path: PathLike) -> None:
+        """Write the circuit into one file, from which `load` makes the same again."""
+        write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict()})
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read what `save` wrote; nothing that the file says is run, and whatever is wrong with it is refused."""
+        layout, domains, document = read_circuit(path)
+        try:
+            return cls(layout, domains, Origin.from_dict(document.get("origin")))
+        except ValueError as error:
+            raise StorageError(f"{path} cannot be read: {error}") from error
 
     def to_json(self) -> str:
         """Write the circuit as JSON: columns, and units with their children, weights and parameters."""
