@@ -1,0 +1,35 @@
+"""Our own library, for a worker: learn, score, save and load, as a user does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn import SPN, Circuit
+from unlearnspn.circuit.expressions import Unit
+
+Rows = npt.NDArray[np.float64]
+
+
+def learn(rows: Rows, n_categories: list[int], options: dict[str, Any]) -> SPN:
+    return SPN(categorical_features=[n > 0 for n in n_categories], **options).fit(rows)
+
+
+def size(model: SPN | Circuit) -> dict[str, int]:
+    units = model.circuit_.layout.units
+    sums, products = int((units == Unit.SUM).sum()), int((units == Unit.PRODUCT).sum())
+    return {"sums": sums, "products": products, "leaves": len(units) - sums - products}
+
+
+def score(model: SPN | Circuit, rows: Rows) -> npt.NDArray[np.floating]:
+    return model.score_samples(rows)
+
+
+def save(model: SPN | Circuit, path: str) -> None:
+    model.circuit_.save(path)
+
+
+def load(path: str) -> Circuit:
+    return Circuit.load(path)
