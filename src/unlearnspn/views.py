@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from unlearnspn.coding import Encoding
 from unlearnspn.learning import Learner
 from unlearnspn.network import Address, Node, Operation
 from unlearnspn.slices import Slice
@@ -25,6 +26,16 @@ class NodeView:
         self._learner = learner
         self._node = node
         self._address = address or Address()
+
+    @property
+    def node(self) -> Node:
+        """The node itself, with its state; networks before and after a request share those that it did not touch."""
+        return self._node
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the values were coded that the node was learned from."""
+        return self._learner.encoding
 
     @property
     def operation(self) -> Operation:

@@ -1,0 +1,66 @@
+"""What a request did to each node, read off the networks before and after.
+
+Nodes are immutable, and a revision shares those that it does not touch: identity tells where it has been. Where it
+learned anew instead of revising follows from the rules that it goes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import numpy as np
+
+from unlearnspn.network import Operation
+from unlearnspn.revision import LEARN_ANEW_SHARE
+from unlearnspn.views import NodeView
+
+
+class Touch(StrEnum):
+    """What a request did to a node."""
+
+    UNTOUCHED = "untouched"
+    VISITED = "visited: statistics revised"
+    CHANGED = "changed its operation"
+    LEARNED = "learned anew"
+
+
+def find_touches(before: NodeView, after: NodeView, recoded: bool | None = None) -> Mapping[str, Touch]:
+    """Return what happened to each node of the network after, by address.
+
+    `recoded` tells whether the coding of the values changed, so that everything was learned anew; None to find out.
+    """
+    if recoded is None:
+        recoded = not after.encoding.codes_like(before.encoding)
+    touches: dict[str, Touch] = {}
+    pending: list[tuple[NodeView | None, NodeView]] = [(None if recoded else before, after)]
+    while pending:
+        old, new = pending.pop()
+        if old is None:
+            touches.update((view.address, Touch.LEARNED) for view in new.walk())
+        elif old.node is new.node:
+            touches.update((view.address, Touch.UNTOUCHED) for view in new.walk())
+        elif old.operation is not new.operation:
+            touches[new.address] = Touch.CHANGED
+            pending.extend((None, child) for child in new.children)
+        else:
+            touches[new.address] = Touch.VISITED
+            pending.extend((_predecessor(old, child), child) for child in new.children)
+    return touches
+
+
+def _predecessor(parent: NodeView, child: NodeView) -> NodeView | None:
+    """Return the node that a child was revised from, or None if it was learned anew."""
+    for known in parent.children:
+        if known.address == child.address:
+            anew = parent.operation is Operation.SPLIT_DATA and _learned_anew(known, child)
+            return None if anew else known
+    return None
+
+
+def _learned_anew(before: NodeView, after: NodeView) -> bool:
+    """Tell whether so many records of a cluster changed that it was not revised."""
+    if before.node is after.node:
+        return False
+    changed = np.setxor1d(before.node.gather_rows(), after.node.gather_rows(), assume_unique=True)
+    return changed.size > LEARN_ANEW_SHARE * after.n_records
