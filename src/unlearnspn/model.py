@@ -59,6 +59,16 @@ class Settings:
         blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
         return fingerprint([self.released, numbers, *blocks])
 
+    @property
+    def root_place(self) -> Place:
+        """Where the root of a network stands."""
+        return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"), keeps_rows=False)
+
+    def learner(self, records: Records, encoding: Encoding) -> Learner:
+        """Return the learner for records under an encoding."""
+        blocks = self.independence, self.clustering, self.leaves, self.tree
+        return Learner(records, encoding, self.min_rows, *blocks)
+
 
 class Model:
     """A learned network with its records; a pure function of settings and records, whatever the way it came about."""
@@ -84,8 +94,8 @@ class Model:
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch."""
         records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
-        learner = _learner(settings, records, records.encoding)
-        model = cls(settings, records, learner.learn_spn(_root_place(settings), records.rows))
+        learner = settings.learner(records, records.encoding)
+        model = cls(settings, records, learner.learn_spn(settings.root_place, records.rows))
         model.origin = table.origin
         return model
 
@@ -97,7 +107,7 @@ class Model:
     @property
     def learner(self) -> Learner:
         """The learner for the records as they are."""
-        return _learner(self.settings, self.records, self.records.encoding)
+        return self.settings.learner(self.records, self.records.encoding)
 
     @property
     def circuit(self) -> Circuit:
@@ -182,14 +192,14 @@ class Model:
             return _Outcome(Revision(fresh.learner, subnetworks_learned=1), fresh.root, fresh.digests, fresh=fresh)
         if not staged.encoding.codes_like(records.encoding):
             recoded = records.recoded(staged)
-            learner = _learner(self.settings, recoded, staged.encoding)
-            root = learner.learn_spn(_root_place(self.settings), change.rows())
+            learner = self.settings.learner(recoded, staged.encoding)
+            root = learner.learn_spn(self.settings.root_place, change.rows())
             after = self._digest(learner, root, staged.multiset.tobytes())
             return _Outcome(Revision(learner, subnetworks_learned=1), root, after, recoded=recoded)
         passing = staged.encoding.coming_from(records.encoding)
-        revision = Revision(_learner(self.settings, records, passing))
-        root = revision.revise(self.root, _root_place(self.settings), Address(), change)
-        learner = _learner(self.settings, records, staged.encoding)
+        revision = Revision(self.settings.learner(records, passing))
+        root = revision.revise(self.root, self.settings.root_place, Address(), change)
+        learner = self.settings.learner(records, staged.encoding)
         return _Outcome(revision, root, self._digest(learner, root, staged.multiset.tobytes()))
 
     def _learn_afresh(self, staged: Staged, rows: Rows) -> Model:
@@ -221,20 +231,3 @@ class _Outcome:
         model.root = self.root
         model.digests = self.digests
         model.forget_circuit()
-
-
-def _learner(settings: Settings, records: Records, encoding: Encoding) -> Learner:
-    return Learner(
-        records,
-        encoding,
-        settings.min_rows,
-        settings.independence,
-        settings.clustering,
-        settings.leaves,
-        settings.tree,
-    )
-
-
-def _root_place(settings: Settings) -> Place:
-    key = derive_key(settings.seed, "root")
-    return Place(np.arange(len(settings.schema.variables)), key, keeps_rows=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.leaves import check_support
-from unlearnspn.model import Model, Settings, _learner, _root_place
+from unlearnspn.model import Model, Settings
 from unlearnspn.origins import Origin
 from unlearnspn.storage.answers import Answers, pack_answers
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
@@ -104,5 +104,5 @@ def restore_model(settings: Settings, described: Mapping[str, Any], entries: Ent
         records = restore_records(stored, settings.schema, settings.seed, settings.n_bins)
     except (InvalidTableError, RecordIdError) as error:
         raise StorageError(f"the records cannot be what they are said to be: {error}") from error
-    learner = _learner(settings, records, records.encoding)
-    return Model(settings, records, recall_network(learner, _root_place(settings), records.rows, answers))
+    learner = settings.learner(records, records.encoding)
+    return Model(settings, records, recall_network(learner, settings.root_place, records.rows, answers))
