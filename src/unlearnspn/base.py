@@ -269,6 +269,7 @@ class BaseSPN(Queries, BaseEstimator):
         table, names, _ = self._read_records(X, ids, schema.id_column)
         _require_rows(table)
         if target is not None:
+            schema.without_target().check(table)
             table = _beside(table, target)
         schema.check(table)
         check_support(model.settings.leaves, table, model.records.encoding)

@@ -65,6 +65,10 @@ class Schema:
         """Return the schema with one more variable: the classes that are to be predicted."""
         return Schema((*self.variables, Variable(name, Kind.CATEGORICAL, family)), self.id_column)
 
+    def without_target(self) -> Schema:
+        """Return the schema of the features alone, which come before the classes."""
+        return Schema(self.variables[:-1], self.id_column)
+
     @property
     def names(self) -> list[str]:
         """The names of the variables, in order."""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import DensityMixin
+from sklearn.utils.metaestimators import available_if
 
 from unlearnspn.base import BaseSPN
 from unlearnspn.report import Report
+from unlearnspn.schema import Kind
+
+
+def _has_categories(spn: SPN) -> bool:
+    """Tell whether there is a column whose categories can be predicted; raises if nothing was learned yet."""
+    return any(variable.kind is Kind.CATEGORICAL for variable in spn._fitted().settings.schema.variables)
 
 
 class SPN(DensityMixin, BaseSPN):
@@ -82,6 +91,15 @@ class SPN(DensityMixin, BaseSPN):
     def rectify(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
         """Replace the values of existing records."""
         return self._rectify(X, ids, dry_run)
+
+    @available_if(_has_categories)
+    def predict_proba(self, X: Any, *, target: str) -> npt.NDArray[np.float64]:
+        """Return the probabilities of a column's categories given the other columns, in the order of its categories.
+
+        X may have the column, whose values are then ignored, or not. A model without any column of categories has
+        nothing to predict, and lacks this method.
+        """
+        return BaseSPN.predict_proba(self, X, target=target)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of the rows."""
