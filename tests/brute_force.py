@@ -15,6 +15,8 @@ from unlearnspn.circuit.expressions import Unit
 from unlearnspn.schema import Kind
 
 LOW, HIGH, OWN = 0, 1, 3
+#: Stands for all categories that a column never had, whatever it holds.
+NEVER_SEEN = "never seen"
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
@@ -44,8 +46,13 @@ class BruteForce:
         alike = [c == value and isinstance(c, bool) == isinstance(value, bool) for c in categories]
         return alike.index(True) if True in alike else len(categories)
 
-    def log_density(self, known):
+    def below(self, name, values):
+        """Return the probability that a numeric column is at most each value."""
+        return np.exp(self.log_density({self.names.index(name): np.asarray(values, float)}, _input_below))
+
+    def log_density(self, known, input_value=None):
         """Return log-densities, given arrays of numbers (NaN: missing) or places (-1) of some variables."""
+        input_value = input_value or _input
         layout, shape = self.layout, np.broadcast_shapes(*(array.shape for array in known.values()), ())
         done = []
         for u in range(len(layout)):
@@ -61,7 +68,7 @@ class BruteForce:
                 done.append(sum(children, np.zeros(())))
             else:
                 values = known.get(int(layout.variables[u]))
-                done.append(np.zeros(()) if values is None else _input(unit, layout.parameters_of(u), values))
+                done.append(np.zeros(()) if values is None else input_value(unit, layout.parameters_of(u), values))
         return np.broadcast_to(done[-1], shape)
 
     # -- sums and integrals ----------------------------------------------------------------------------------------
@@ -147,13 +154,13 @@ class _Bins:
 
     def logsf(self, value, start, width, *densities):
         edges = start + width * np.arange(len(densities) + 1)
-        above = np.clip(edges[1:] - np.clip(value, edges[:-1], edges[1:]), 0.0, None)
-        return np.log(np.exp(densities) @ above)
+        above = edges[1:] - np.clip(np.expand_dims(value, -1), edges[:-1], edges[1:])
+        return np.log(above @ np.exp(densities))
 
     def logcdf(self, value, start, width, *densities):
         edges = start + width * np.arange(len(densities) + 1)
-        below = np.clip(np.clip(value, edges[:-1], edges[1:]) - edges[:-1], 0.0, None)
-        return np.log(np.exp(densities) @ below)
+        below = np.clip(np.expand_dims(value, -1), edges[:-1], edges[1:]) - edges[:-1]
+        return np.log(below @ np.exp(densities))
 
 
 def _own(unit, line):
@@ -186,12 +193,25 @@ def _input(unit, line, values):
     return np.where(np.isnan(values), 0.0, result)
 
 
+def _input_below(unit, line, values):
+    """Return the log-probability that an input over numbers is at most each value."""
+    if unit is Unit.POINT:
+        return np.where(values >= line[LOW], 0.0, -np.inf)
+    (own, parameters), low, high = _own(unit, line), line[LOW], line[HIGH]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if math.isinf(low) and math.isinf(high):
+            return own.logcdf(values, *parameters)
+        below = np.nextafter(low, -np.inf) if unit is Unit.POISSON else low
+        part = _log_between(own, parameters, below, np.clip(values, low, high))
+        return np.where(values < low, -np.inf, part) - _log_between(own, parameters, below, high)
+
+
 def _log_between(own, parameters, below, high):
     """Return the log-probability between two numbers, from the smaller tail."""
     upper = own.logsf(below, *parameters), own.logsf(high, *parameters)
     lower = own.logcdf(high, *parameters), own.logcdf(below, *parameters)
-    larger, smaller = min(upper, lower)
-    return larger + math.log1p(-math.exp(smaller - larger))
+    larger, smaller = (np.where(upper[0] < lower[0], *pair) for pair in zip(upper, lower, strict=True))
+    return larger + np.log1p(-np.exp(np.where(larger > -np.inf, smaller - larger, 0.0)))
 
 
 def _atoms(unit, line):

@@ -69,11 +69,12 @@ RECIPES = {
     "words": Recipe(_pick("a", "b", "c"), categorical=True),
     "pairs": Recipe(_pick("left", "right"), categorical=True),
     "digits": Recipe(_pick(0, 1, 2, 5), categorical=True),
-    "flags": Recipe(_pick(False, True), categorical=True),
+    "flags": Recipe(_pick(False, True), "bernoulli", categorical=True),
+    "plain flags": Recipe(_pick(False, True), categorical=True),
     "binary": Recipe(_pick(0, 1), "bernoulli", categorical=True),
     "mixed": Recipe(_pick("1", 1, True), categorical=True),
     "one word": Recipe(_pick("always"), categorical=True),
-    "always true": Recipe(_pick(True), categorical=True),
+    "always true": Recipe(_pick(True), "bernoulli", categorical=True),
     "no word": Recipe(_pick(None), categorical=True),
 }
 NUMERIC = [name for name, recipe in RECIPES.items() if not recipe.categorical]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from brute_force import BruteForce, assert_same_logs
+from brute_force import NEVER_SEEN, BruteForce, assert_same_logs
 from random_models import CATEGORICAL, NUMERIC, RECIPES, laws, random_models
 from unlearnspn import SPN
 
@@ -127,8 +127,12 @@ def test_a_missing_category_is_summed_out(model):
     row = model.rows(rng, 1)[0]
     row[v] = None
     alone = math.exp(model.circuit.score_samples([list(row)])[0])
-    unseen = [] if model.unseen(v) is None else [model.unseen(v)]
-    rows = np.array([row] * (len(model.circuit.categories(f"x{v}")) + len(unseen)), object).reshape(-1, len(row))
-    rows[:, v] = [*model.circuit.categories(f"x{v}"), *unseen]
-    if len(rows):
-        assert math.fsum(np.exp(model.circuit.score_samples(rows)).tolist()) == pytest.approx(alone, rel=1e-12)
+    categories = model.circuit.categories(f"x{v}")
+    rows = np.array([row] * (1 + len(categories)), object)
+    rows[:-1, v] = categories
+    rows[-1, v] = model.unseen(v)
+    densities = np.exp(model.circuit.score_samples(rows))
+    if model.unseen(v) is None:  # a third boolean cannot be asked for
+        rows[-1, v] = NEVER_SEEN
+        densities[-1] = math.exp(BruteForce(model.circuit).score_rows(rows[-1:])[0])
+    assert math.fsum(densities.tolist()) == pytest.approx(alone, rel=1e-12)
