@@ -97,7 +97,7 @@ def _finite_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
         exponents = order * np.log(np.abs(distances)) - steps * (start[:, None] + 0.5 * steps)
         largest = np.maximum(exponents.max(axis=1), -LARGEST)
         terms = np.where(distances < 0.0, -1.0, 1.0) ** order * np.exp(exponents - largest[:, None])
-        total = np.asarray(terms @ _WEIGHTS, np.float64)
+        total = (terms * _WEIGHTS).sum(axis=1)
         log_factor = largest + order * log_unit - standard_normal.log_mass_ratio(low, high, width)
         result: Floats = np.sign(total) * np.exp(log_factor + np.log(np.abs(total) * (last - first)))
     return result

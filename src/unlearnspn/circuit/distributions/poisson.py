@@ -38,7 +38,7 @@ def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     log_rate = math.log(rate)
     for r in range(total.size):
         value = values[r]
-        if 0.0 <= value <= LARGEST and value == math.floor(value):
+        if 0.0 <= value <= LARGEST and value == np.floor(value):
             total[r] += log_probability(value, rate, log_rate)
         elif value == value:
             total[r] = -math.inf
@@ -152,7 +152,7 @@ def _search_below(rate: float, peak: float, first: float, last: float, target: f
     for _ in range(_PATIENCE):
         reached = log_up_to(count, peak, rate)
         share = math.exp(log_relative(count, peak, rate) - reached)
-        step = math.ceil((target - reached) / -math.log1p(-min(share, 0.999)))
+        step = np.ceil((target - reached) / -math.log1p(-min(share, 0.999)))
         count = min(max(count + step, first), last)
         if abs(step) <= 1.0:
             break
@@ -172,7 +172,7 @@ def _search_above(rate: float, peak: float, first: float, last: float, target: f
     count = peak
     for _ in range(_PATIENCE):
         beyond = log_above(count, peak, rate)
-        step = math.floor((beyond - target) / math.log1p(math.exp(log_relative(count, peak, rate) - beyond)))
+        step = np.floor((beyond - target) / math.log1p(math.exp(log_relative(count, peak, rate) - beyond)))
         count = min(max(count + step, first), last)
         if abs(step) <= 1.0:
             break
@@ -250,10 +250,10 @@ def _reach(peak: float, rate: float, negligible: float) -> float:
     d counts away they fall by at least exp(-(d·|log(peak / rate)| + d²/2(peak + d))).
     """
     if peak <= 0.0:
-        return math.ceil(negligible + 3.0 * rate)
+        return float(np.ceil(negligible + 3.0 * rate))
     slope = abs(math.log(peak / rate)) if peak > rate + 1.0 or peak < rate - 1.0 else 0.0
     far = 2.0 * negligible / (slope + math.sqrt(slope * slope + 2.0 * negligible / peak))
-    return math.ceil(min(far + negligible, 2.0 * negligible / slope)) + 1.0
+    return float(np.ceil(min(far + negligible, 2.0 * negligible / slope))) + 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -114,7 +114,8 @@ def _log_without(log_share: float) -> float:
 @njit(cache=True, nogil=True, error_model="numpy")
 def most_probable(first: float, last: float, rate: float) -> float:
     """Return the most probable count in a range; of two, the larger."""
-    return min(max(math.floor(rate), first), last)
+    # Not math.floor, which makes integers that overflow.
+    return min(max(float(np.floor(rate)), first), last)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -172,7 +173,7 @@ def log_range_ratio(first: float, last: float, rate: float) -> float:
         rest = log_sum(log_up_to(first - 1.0, peak, rate), log_above(last, peak, rate))
     if rest > all_ - 1e-6:
         # So short, for such a rate, that the probabilities are alike.
-        return log_relative(math.floor(0.5 * first + 0.5 * last), peak, rate) + math.log(last - first + 1.0)
+        return log_relative(np.floor(0.5 * first + 0.5 * last), peak, rate) + math.log(last - first + 1.0)
     return all_ + _log_without(rest - all_)
 
 

@@ -27,8 +27,8 @@ def unit_interval_rule(points: int) -> tuple[Floats, Floats]:
         angles[-1] = 0.5 * math.pi
     _, slope = _legendre(points, angles)
     near, weights = np.sin(0.5 * angles) ** 2, 1.0 / slope**2
-    mirrored = slice(points // 2 - 1, None, -1)
-    return np.concatenate([near, 1.0 - near[mirrored]]), np.concatenate([weights, weights[mirrored]])
+    half = points // 2
+    return np.append(near, 1.0 - near[:half][::-1]), np.append(weights, weights[:half][::-1])
 
 
 def _legendre(degree: int, angles: Floats) -> tuple[Floats, Floats]:
