@@ -1,4 +1,4 @@
-"""The estimator as scikit-learn sees it."""
+"""The estimators as scikit-learn sees them."""
 
 import inspect
 import pickle
@@ -7,15 +7,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
-from unlearnspn import SPN, Gaussian, GTest, QKMeans
+from unlearnspn import SPN, Gaussian, GTest, QKMeans, SPNClassifier
+from unlearnspn.imputer import SPNImputer
 
-X = load_iris().data
+X, Y = load_iris(return_X_y=True)
+ESTIMATORS = [SPN, SPNClassifier, SPNImputer]
 
 
 def digests(spn):
@@ -133,3 +141,122 @@ def test_names_and_number_of_features():
     with_ids = SPN().fit(pd.DataFrame({"person": range(150), "a": X[:, 0], "b": X[:, 1]}), ids="person")
     assert with_ids.n_features_in_ == 2
     assert with_ids.feature_names_in_.tolist() == ["a", "b"]
+
+
+# -- all estimators --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_clones_of_all_estimators_are_unfitted_copies(make):
+    fitted = make(min_rows=30, threshold=1.0, leaves={"x1": Gaussian(0.2)}, random_state=5).fit(X, Y)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        copy.digest()
+    assert digests(copy.fit(X, Y)) == digests(fitted)
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_parameters_of_all_estimators_can_be_read_and_set(make):
+    estimator = make(min_rows=30, epsilon=0.25)
+    assert set(estimator.get_params()) == set(inspect.signature(make).parameters)
+    again = make().set_params(**estimator.get_params())
+    assert digests(again.fit(X, Y)) == digests(estimator.fit(X, Y))
+    assert "epsilon=0.25" in repr(estimator)
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_parameters_set_after_fit_wait_for_the_next(make):
+    estimator = make(min_rows=30).fit(X, Y)
+    before = digests(estimator)
+    assert digests(estimator.set_params(min_rows=10, threshold=1.0)) == before
+    assert estimator.verify()
+    assert digests(estimator.fit(X, Y)) == digests(make(min_rows=10, threshold=1.0).fit(X, Y))
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_tags(make):
+    tags = get_tags(make())
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.string
+    assert tags.input_tags.categorical
+    assert not tags.input_tags.sparse
+    assert not tags.non_deterministic
+    assert tags.target_tags.required == (make is SPNClassifier)
+    assert (tags.transformer_tags is not None) == (make is SPNImputer)
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_ids_can_be_passed_through_searches_and_pipelines(make):
+    ids = np.arange(150) * 2
+    pipeline = make_pipeline(StandardScaler(), make(min_rows=30))
+    pipeline.fit(X, Y, **{f"{make.__name__.lower()}__ids": ids})
+    assert pipeline[-1].ids_ == ids.tolist()
+    search = GridSearchCV(make(), {"min_rows": [10, 30]}, cv=3).fit(X, Y, ids=ids)
+    search.best_estimator_.unlearn(298)
+    assert search.best_estimator_.ids_ == ids[:-1].tolist()
+
+
+# -- the classifier --------------------------------------------------------------------------------------------------
+
+
+def test_cross_validation_is_what_it_is_by_hand():
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    classifier = SPNClassifier(min_rows=20)
+    by_hand = [clone(classifier).fit(X[a], Y[a]).score(X[b], Y[b]) for a, b in folds.split(X, Y)]
+    assert cross_val_score(classifier, X, Y, cv=folds).tolist() == by_hand
+    assert np.mean(by_hand) > 0.9
+    losses = cross_val_score(classifier, X, Y, cv=folds, scoring="neg_log_loss")
+    assert -0.5 < losses.mean() < 0.0
+    assert cross_val_predict(classifier, X, Y, cv=folds, method="predict_proba").shape == (150, 3)
+
+
+def test_grid_search_of_a_classifier():
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    grid = {"min_rows": [10, 30], "threshold": [0.5, 1000.0]}
+    search = GridSearchCV(SPNClassifier(), grid, cv=folds, scoring="neg_log_loss").fit(X, Y)
+    assert search.best_params_["threshold"] == 0.5
+    assert search.classes_.tolist() == [0, 1, 2]
+    assert (search.predict(X) == search.best_estimator_.predict(X)).all()
+
+
+def test_a_classifier_at_the_end_of_a_pipeline():
+    table = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    table["colour"] = np.where(Y == 0, "red", "blue")
+    table.loc[::7, ["a", "colour"]] = None
+    scaler = make_column_transformer((StandardScaler(), ["b", "c", "d"]), remainder="passthrough")
+    pipeline = make_pipeline(scaler.set_output(transform="pandas"), SPNClassifier(min_rows=20)).fit(table, Y)
+    assert pipeline.score(table, Y) > 0.9
+    assert pipeline[-1].feature_names_in_.tolist()[-1] == "remainder__colour"
+    assert pipeline.predict_log_proba(table).shape == (150, 3)
+
+
+def test_a_classifier_within_others():
+    classifier = SPNClassifier(min_rows=20)
+    voting = VotingClassifier([("spn", classifier), ("bayes", GaussianNB())], voting="soft").fit(X, Y)
+    assert voting.score(X, Y) > 0.9
+    calibrated = CalibratedClassifierCV(classifier, cv=3).fit(X, Y)
+    assert calibrated.score(X, Y) > 0.9
+
+
+def test_a_density_estimator_predicts_only_where_there_are_categories():
+    assert not hasattr(SPN(), "predict_proba")
+    assert not hasattr(SPN().fit(X), "predict_proba")
+    table = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(species=load_iris().target_names[Y])
+    spn = SPN(min_rows=20).fit(table)
+    probabilities = spn.predict_proba(table.drop(columns="species"), target="species")
+    assert (probabilities.argmax(axis=1) == Y).mean() > 0.9
+    assert (probabilities == spn.circuit_.predict_proba(table, target="species")).all()
+
+
+# -- the imputer -----------------------------------------------------------------------------------------------------
+
+
+def test_an_imputer_in_a_search_and_a_cross_validation():
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    pipeline = make_pipeline(SPNImputer(threshold=0.5), StandardScaler(), LogisticRegression())
+    search = GridSearchCV(pipeline, {"spnimputer__min_rows": [10, 40]}, cv=3).fit(gaps, Y)
+    assert search.best_score_ > 0.85
+    assert cross_val_score(pipeline, gaps, Y, cv=3).mean() > 0.85
+    search.best_estimator_[0].unlearn([1, 2])
+    assert search.best_estimator_[0].verify()

@@ -102,8 +102,8 @@ def _check(column: Column) -> None:
     broken = np.flatnonzero(numbers != np.rint(numbers))
     if broken.size:
         raise InvalidTableError(
-            f"Unknown label type: continuous. The class of row {broken[0]} is {numbers[broken[0]]}: classes are strings, "
-            "booleans or whole numbers. Divide y into classes, or convert it to strings"
+            f"Unknown label type: continuous. The class of row {broken[0]} is {numbers[broken[0]]}: classes are "
+            "strings, booleans or whole numbers. Divide y into classes, or convert it to strings"
         )
     if np.abs(numbers).max(initial=0.0) >= _LARGEST:
         raise InvalidTableError(
