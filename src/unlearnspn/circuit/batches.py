@@ -61,6 +61,12 @@ class Batch:
         numbers = np.concatenate([part.numbers for part in parts], axis=1)
         return cls(numbers, np.concatenate([part.places for part in parts], axis=1))
 
+    def lacks_something(self, domains: Domains) -> npt.NDArray[np.bool_]:
+        """Tell which rows miss a value."""
+        n_numeric = int(domains.is_numeric.sum())
+        no_number, no_place = np.isnan(self.numbers[:n_numeric]), self.places[: len(domains) - n_numeric] < 0
+        return np.asarray(no_number.any(axis=0) | no_place.any(axis=0))
+
     def rows(self, start: int, end: int) -> Batch:
         """Return some of the rows."""
         numbers = np.ascontiguousarray(self.numbers[:, start:end])

@@ -169,7 +169,9 @@ def _power(name: str, power: Any) -> int:
 
 
 def _require_possible(circuit: Circuit, batch: Batch, first_row: int) -> None:
-    impossible = np.flatnonzero(circuit.scorer.score(batch) == -np.inf)
+    # A row that lacks nothing stays as it is, whatever it holds: so filling in twice changes nothing.
+    incomplete = batch.lacks_something(circuit.domains)
+    impossible = np.flatnonzero(incomplete & (circuit.scorer.score(batch) == -np.inf))
     if impossible.size:
         rows = listing((impossible + first_row).tolist())
         raise ImpossibleEvidenceError(
