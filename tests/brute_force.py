@@ -29,6 +29,14 @@ class BruteForce:
 
     def score_rows(self, rows):
         """Return the log-density of each row of a table of Python objects."""
+        return self.log_density(self._read(rows))
+
+    def best_part(self, rows):
+        """Return the largest value that max-product can reach in each row: every sum is its best part, at its mode."""
+        known = self._read(rows)
+        return self.log_density(known, _input_or_peak, lambda terms: np.max(terms, axis=0))
+
+    def _read(self, rows):
         known = {}
         for v, column in enumerate(self.columns):
             values = [row[v] for row in rows]
@@ -36,7 +44,7 @@ class BruteForce:
                 known[v] = np.array([self.place(v, value) for value in values])
             else:
                 known[v] = np.array([np.nan if value is None else value for value in values], float)
-        return self.log_density(known)
+        return known
 
     def place(self, v, value):
         """Return the place of a category: the last for one never seen, -1 for a missing one."""
@@ -50,7 +58,7 @@ class BruteForce:
         """Return the probability that a numeric column is at most each value."""
         return np.exp(self.log_density({self.names.index(name): np.asarray(values, float)}, _input_below))
 
-    def log_density(self, known, input_value=None):
+    def log_density(self, known, input_value=None, mix=lambda terms: logsumexp(terms, axis=0)):
         """Return log-densities, given arrays of numbers (NaN: missing) or places (-1) of some variables."""
         input_value = input_value or _input
         layout, shape = self.layout, np.broadcast_shapes(*(array.shape for array in known.values()), ())
@@ -63,7 +71,7 @@ class BruteForce:
                 terms = [
                     np.broadcast_to(child, shape) + weight for child, weight in zip(children, weights, strict=True)
                 ]
-                done.append(logsumexp(terms, axis=0))
+                done.append(mix(terms))
             elif unit is Unit.PRODUCT:
                 done.append(sum(children, np.zeros(())))
             else:
@@ -191,6 +199,21 @@ def _input(unit, line, values):
             result = result - _log_between(own, parameters, below, high)
     result = np.where((values < low) | (values > high), -np.inf, result)
     return np.where(np.isnan(values), 0.0, result)
+
+
+def _input_or_peak(unit, line, values):
+    """Return the log-density of each value, or the largest where it is missing; of categories that can be named."""
+    if unit is Unit.CATEGORICAL:
+        return np.append(line, line[:-1].max() if line.size > 1 else line[0])[values]
+    own = line[OWN:]
+    modes = {
+        Unit.GAUSSIAN: lambda: own[0],
+        Unit.EXPONENTIAL: lambda: 0.0,
+        Unit.LOG_NORMAL: lambda: math.exp(own[0] - own[1] ** 2),
+        Unit.POISSON: lambda: math.floor(own[0]),
+        Unit.HISTOGRAM: lambda: own[0] + own[1] * (np.argmax(own[2:]) + 0.5),
+    }
+    return _input(unit, line, np.where(np.isnan(values), modes[unit](), values))
 
 
 def _input_below(unit, line, values):
