@@ -76,10 +76,12 @@ def _bins_normalised(lines: Lines) -> Mask:
 
 
 def _mass_fits(unit: Unit) -> Callable[[Lines], Mask]:
-    """Compare the log-mass with the one that the distribution has between the bounds, which must not be nothing."""
+    """Compare the log-mass with the one that the distribution has between the bounds: all of it if there are none."""
 
     def holds(lines: Lines) -> Mask:
-        mass = NUMERIC[unit].raw_log_mass(lines, lines[:, LOW], lines[:, HIGH])
+        low, high, mass = lines[:, LOW], lines[:, HIGH], np.zeros(len(lines))
+        cut = (low > -np.inf) | (high < np.inf)
+        mass[cut] = NUMERIC[unit].raw_log_mass(lines[cut], low[cut], high[cut])
         difference = np.abs(mass - lines[:, LOG_MASS])
         return np.asarray(difference <= TOLERANCE * np.maximum(1.0, np.abs(mass)))
 

@@ -6,7 +6,6 @@ to whoever reads the file, so that a file alone never decides what code runs.
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -45,6 +44,8 @@ OWN: frozenset[type] = frozenset(
 )
 
 _BLOCK = "block"
+#: The types that settings of these are declared with.
+_TYPES: dict[str, type] = {"int": int, "float": float, "None": type(None)}
 #: More of anything, of clusters, features or bins, would fit into no machine.
 _MOST = 1 << 31
 
@@ -116,12 +117,14 @@ def _check_settings(kind: type, settings: Mapping[str, Any]) -> None:
 
     What makes sense is for the classes to check; this is about what compiled code must never be handed.
     """
-    hints = typing.get_type_hints(kind)
+    declared = {field.name: str(field.type).split(" | ") for field in fields(kind)}
     for name, value in settings.items():
-        options = typing.get_args(hints[name]) or (hints[name],)
-        wanted = (*options, int) if float in options else options
-        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in options):
-            words = " or ".join("None" if option is type(None) else option.__name__ for option in options)
-            raise StorageError(f"{kind.__name__} cannot be stored with {name}={value!r}: it must be of type {words}")
-        if isinstance(value, int) and float not in options and not 0 <= value < _MOST:
-            raise StorageError(f"{kind.__name__} cannot be stored with {name}={value!r}: it must be 0 to {_MOST - 1}")
+        words = declared[name]
+        wanted = tuple(_TYPES[word] for word in words) + ((int,) if "float" in words else ())
+        fault = None
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            fault = f"of type {' or '.join(words)}"
+        elif isinstance(value, int) and "float" not in words and not 0 <= value < _MOST:
+            fault = f"from 0 to {_MOST - 1}"
+        if fault is not None:
+            raise StorageError(f"{kind.__name__} cannot be stored with {name}={value!r}: it must be {fault}")

@@ -35,6 +35,8 @@ def read_schema(described: Any) -> Schema:
     if not isinstance(id_column, str | None) or not isinstance(columns, list):
         raise StorageError("the document describes no schema")
     variables = tuple(map(_read_variable, columns))
+    if not variables:
+        raise StorageError("there are no columns")
     if len({variable.name for variable in variables}) < len(variables):
         raise StorageError("two columns have the same name")
     return Schema(variables, id_column)

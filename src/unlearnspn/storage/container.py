@@ -139,7 +139,7 @@ def _little_endian(array: Array) -> Array:
     dtype = array.dtype.newbyteorder("<")
     if dtype not in _NAMES:
         raise TypeError(f"arrays of type {array.dtype} cannot be stored")
-    return np.ascontiguousarray(array, dtype)
+    return np.asarray(array, dtype, order="C")
 
 
 def _entry(dtype: str, shape: Iterable[int], start: int, length: int) -> dict[str, Any]:

@@ -23,15 +23,17 @@ Encoder = Callable[[Any, str], Any]
 Decoder = Callable[[dict[str, Any]], Any]
 
 _EXACT = 1 << 63
-_NUMPY_KINDS = "biuf"
-_NUMPY_BYTES = 8
+_NUMPY_TYPES = {
+    np.dtype(kind).name: np.dtype(kind)
+    for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O")
+}
 
 
 def refuse(value: Any, where: str) -> Any:
     """Raise: there is no form for such a value."""
     raise StorageError(
-        f"{where} is {value!r} of type {type(value).__name__}, which cannot be stored: use numbers, strings, lists or "
-        "mappings of them, and dataclasses for building blocks of your own"
+        f"{where} is of type {type(value).__name__}, which cannot be stored: use numbers, strings, lists or mappings "
+        "of them, and dataclasses for building blocks of your own"
     )
 
 
@@ -79,7 +81,7 @@ def decode(value: Any, other: Decoder = refuse_kind) -> Any:
         return _decode_object(value, other)
     except StorageError:
         raise
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise StorageError(f"the document has a malformed {value[KIND]!r}") from error
 
 
@@ -95,19 +97,18 @@ def _encode_mapping(value: Mapping[Any, Any], where: str, other: Encoder) -> Any
 
 
 def _encode_numpy(value: Any, where: str) -> Any:
-    single = isinstance(value, np.generic)
     if isinstance(value, np.str_):
         return str(value)
-    plain = value.dtype.kind in _NUMPY_KINDS and value.dtype.itemsize <= _NUMPY_BYTES
-    if single and not plain:
-        return refuse(value, where)
-    items = _encode_items(value.ravel().tolist(), where, refuse)
-    return {
-        KIND: "numpy",
-        "dtype": value.dtype.name if plain else "object",
-        "shape": None if single else list(value.shape),
-        "items": items,
-    }
+    name = value.dtype.name
+    if isinstance(value, np.generic):
+        return _numpy(name, None, value.tolist(), where) if name in _NUMPY_TYPES else refuse(value, where)
+    # Strings, and what else has a type of its own, as the objects that they are.
+    return _numpy(name if name in _NUMPY_TYPES else "object", list(value.shape), value.ravel().tolist(), where)
+
+
+def _numpy(name: str, shape: list[int] | None, items: Any, where: str) -> dict[str, Any]:
+    listed = [items] if shape is None else items
+    return {KIND: "numpy", "dtype": name, "shape": shape, "items": _encode_items(listed, where, refuse)}
 
 
 def _decode_object(value: dict[str, Any], other: Decoder) -> Any:
@@ -126,13 +127,11 @@ def _decode_object(value: dict[str, Any], other: Decoder) -> Any:
 
 
 def _decode_numpy(value: dict[str, Any]) -> Any:
-    items, dtype, shape = decode(value["items"]), np.dtype(value["dtype"]), value["shape"]
-    if dtype.kind not in _NUMPY_KINDS + "O" or dtype.itemsize > _NUMPY_BYTES:
-        raise ValueError("no such type")
-    array = np.empty(len(items), dtype)
+    items, shape = decode(value["items"]), value["shape"]
+    array = np.empty(len(items), _NUMPY_TYPES[value["dtype"]])
     array[:] = items
     if shape is None:
         return array[0]
-    if math.prod(shape) != len(items) or any(type(length) is not int or length < 0 for length in shape):
-        raise ValueError("no such shape")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError("no shape")
     return array.reshape(shape)

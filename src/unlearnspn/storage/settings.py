@@ -44,8 +44,6 @@ def read_settings(described: Any, known: Mapping[str, type]) -> Settings:
     if not isinstance(described, Mapping) or set(described) != {field.name for field in fields(Settings)}:
         raise StorageError("the document does not describe a model's settings")
     schema = read_schema(described["schema"])
-    if not schema.variables:
-        raise StorageError("the model has no columns")
     values = {name: decode_with_blocks(value, known) for name, value in described.items() if name != "schema"}
     _require_integer("seed", values["seed"], 0, (1 << 64) - 1)
     _require_integer("min_rows", values["min_rows"], 1, 1 << 62)
