@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from unlearnspn.plots.shapes import Shape
 from unlearnspn.plots.style import TEXT_SIZE, tint
 from unlearnspn.plots.texts import text_width
@@ -72,12 +74,12 @@ def _draw_legend(ax: Axes, entries: Sequence[Entry], width: float, top: float) -
 
 
 def _n_columns(entries: Sequence[Entry], width: float) -> int:
-    """Return how many entries stand beside each other: as many as fit, in columns of equally many."""
+    """Return how many entries stand beside each other: as many as fit."""
+    widths = [_MARK + _GAP + text_width(entry.meaning, TEXT_SIZE) for entry in entries]
     for n_columns in range(len(entries), 1, -1):
-        n_rows = -(-len(entries) // n_columns)
-        widths = [_MARK + _GAP + text_width(entry.meaning, TEXT_SIZE) for entry in entries]
-        columns = [widths[start : start + n_rows] for start in range(0, len(widths), n_rows)]
-        if sum(max(column) for column in columns) <= width:
+        # This is how matplotlib divides them among columns.
+        columns = np.array_split(widths, n_columns)
+        if sum(float(column.max()) for column in columns) <= width:
             return n_columns
     return 1
 
