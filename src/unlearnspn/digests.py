@@ -41,7 +41,7 @@ def node_digests(learner: Learner, node: Node) -> tuple[bytes, bytes]:
 def _leaf(learner: Learner, node: Node) -> bytes:
     """Return what a leaf contributes to its parent's digests: it keeps nothing that is not released."""
     data = Slice(learner.records, learner.encoding, node.scope, node.key)
-    head = struct.pack(f"<{node.scope.size + 2}q", node.scope.size, *node.scope, node.n_records)
+    head = struct.pack("<qq", node.scope.size, node.n_records) + node.scope.tobytes()
     return head + learner.leaf(node.scope).fingerprint(node.statistics, data)
 
 

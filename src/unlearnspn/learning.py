@@ -70,21 +70,20 @@ class Learner:
     tree: ChowLiu | None = None
 
     @cached_property
-    def _joint_leaf(self) -> LearnedDistribution[Any] | None:
-        return None if self.tree is None else self.tree.over(self.leaves)
+    def _joint_leaf(self) -> LearnedDistribution[Any]:
+        """The distribution of several variables."""
+        assert self.tree is not None
+        return self.tree.over(self.leaves)
 
     @cached_property
     def _joins_tree(self) -> npt.NDArray[np.bool_]:
         """Which variables a tree takes."""
-        tree, leaves = self.tree, enumerate(self.leaves)
-        return np.array([tree is not None and tree.takes(leaf, self.encoding, v) for v, leaf in leaves], np.bool_)
+        assert self.tree is not None
+        return np.array([self.tree.takes(leaf, self.encoding, v) for v, leaf in enumerate(self.leaves)], np.bool_)
 
     def leaf(self, scope: Scope) -> LearnedDistribution[Any]:
         """Return the distribution that a leaf over some variables has."""
-        if scope.size == 1:
-            return self.leaves[int(scope[0])]
-        assert self._joint_leaf is not None
-        return self._joint_leaf
+        return self.leaves[int(scope[0])] if scope.size == 1 else self._joint_leaf
 
     def slice(self, place: Place) -> Slice:
         """Return what a node at this place sees."""
@@ -205,14 +204,15 @@ class Learner:
         return [np.array(variables, np.int64) for variables in members.values()]
 
     def _factorize(self, decision: Decision, scope: Scope) -> list[Scope]:
-        """Return the scopes of leaves: a tree where several variables can form one, first, and single variables."""
-        assert decision.informative is not None
-        # Where no variable has two values, as a naive factorization may find, there is nothing that a tree could tell.
-        joining = self._joins_tree[scope] & decision.informative
-        if np.count_nonzero(joining) < 2:
-            joining[:] = False
-        tree, alone = scope[joining], scope[~joining]
-        return [*([tree] if tree.size else []), *(alone[i : i + 1] for i in range(alone.size))]
+        """Return the scopes of leaves: first a tree, where several variables can form one, then single variables."""
+        alone, trees = scope, []
+        if self.tree is not None:
+            assert decision.informative is not None
+            # Where no variable has two values, there is nothing that a tree could tell.
+            joining = self._joins_tree[scope] & decision.informative
+            if np.count_nonzero(joining) > 1:
+                alone, trees = scope[~joining], [scope[joining]]
+        return [*trees, *(alone[i : i + 1] for i in range(alone.size))]
 
     def split_rows(self, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
         """Return the rows of each cluster that has any, in increasing order."""
