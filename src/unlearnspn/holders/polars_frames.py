@@ -37,6 +37,8 @@ class PolarsFrames:
             categories = column.dtype.categories
         else:
             categories = column.drop_nulls().unique().cast(pl.String)
+            if len(categories) > len(column) // 4:  # an Enum of so many takes longer than Python's own dictionary
+                return None
             column = column.cast(pl.Enum(categories))
         return categories.to_list(), column.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
