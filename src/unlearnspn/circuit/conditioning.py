@@ -23,10 +23,16 @@ def log_probabilities(layout: Layout, cases: Iterable[Constraints], *, events: b
     """Return the log-probability of each case: for events that of a single number is its mass, else its density."""
     cases = list(cases)
     values = np.zeros((len(layout), len(cases)))
+    # Many cases may be made of few constraints: each is evaluated once.
+    evaluated: dict[tuple[int, int], tuple[Members, Floats]] = {}
     for number, constraints in enumerate(cases):
         for variable, constraint in constraints.items():
-            members = layout.inputs_of(variable)
-            values[members, number] = _log_values(layout, members, constraint, events)
+            key = variable, id(constraint)
+            if key not in evaluated:
+                members = layout.inputs_of(variable)
+                evaluated[key] = members, _log_values(layout, members, constraint, events)
+            members, own = evaluated[key]
+            values[members, number] = own
     combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
     return np.asarray(values[-1])
 
