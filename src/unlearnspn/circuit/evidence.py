@@ -128,7 +128,7 @@ def _wanted_places(domain: Domain, wanted: Any) -> set[int]:
                 f"column {domain.name!r} has categories that are no numbers: give a category or a set of them"
             )
         return {domain.place(number) for number in numbers if number in wanted}
-    if isinstance(wanted, Iterable) and not isinstance(wanted, str):
+    if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes):
         return {_place(domain, category) for category in wanted}
     return {_place(domain, wanted)}
 

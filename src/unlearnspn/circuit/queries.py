@@ -57,7 +57,7 @@ class Queries:
         layout = conditioning.marginal(circuit.layout, variables)
         return circuit.with_columns(layout, variables)
 
-    def condition(self, evidence: Evidence) -> Circuit:
+    def condition(self, evidence: Evidence | None) -> Circuit:
         """Return the circuit given the evidence; it still has all columns."""
         circuit = self.circuit_
         constraints = read_evidence(evidence, circuit.domains)
@@ -65,7 +65,7 @@ class Queries:
 
     def log_probability(self, event: Evidence, given: Evidence | None = None) -> float:
         """Return the log of `probability`, for events too improbable for a float."""
-        circuit = self.circuit_.condition(given or {})
+        circuit = self.circuit_.condition(given)
         constraints = read_evidence(event, circuit.domains)
         return min(0.0, float(conditioning.log_probabilities(circuit.layout, [constraints])[0]))
 
@@ -76,13 +76,13 @@ class Queries:
     def expectation(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
         """Return the expectation of a column; of several columns, a dictionary of them."""
         names = [columns] if isinstance(columns, str) else list(columns)
-        circuit = self.circuit_.condition(given or {})
+        circuit = self.circuit_.condition(given)
         return _by_name(columns, [circuit.moment({name: 1}) for name in names])
 
     def variance(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
         """Return the variance of a column; of several columns, a dictionary of them."""
         names = [columns] if isinstance(columns, str) else list(columns)
-        circuit = self.circuit_.condition(given or {})
+        circuit = self.circuit_.condition(given)
         return _by_name(columns, [circuit.moment({name: 2}, central=True) for name in names])
 
     def moment(self, powers: Mapping[str, int], given: Evidence | None = None, central: bool = False) -> float:
@@ -91,7 +91,7 @@ class Queries:
         ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Categories never seen have no number,
         so those of these columns are taken to be known ones.
         """
-        circuit = self.circuit_.condition(given or {})
+        circuit = self.circuit_.condition(given)
         by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}
         variables = list(by_variable)
         circuit = circuit.known(variables)
@@ -110,7 +110,7 @@ class Queries:
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n={n!r} must be a number of rows, 0 or more")
-        circuit = self.circuit_.condition(given or {})
+        circuit = self.circuit_.condition(given)
         rows = circuit.completer.sample_rows(int(n), np.random.default_rng(random_state))
         return circuit.write(rows)
 
