@@ -569,6 +569,21 @@ def test_a_column_whose_type_cannot_hold_the_values_is_written_anew():
     assert fill_table(table, {"a": np.array([1.5, np.nan])})["a"].to_pylist() == [1.5, None]
 
 
+def test_tables_without_names_are_filled_in_by_position():
+    # The names are the model's; that they look like the array's own must not matter.
+    answer = {"x1": np.array([5.0, 6.0]), "x0": np.array([7.0, 8.0])}
+    expected = [[1.0, 7.0], [6.0, 4.0]]
+    array = np.array([[1.0, np.nan], [np.nan, 4.0]])
+    assert fill_table(array, answer).tolist() == expected
+    assert fill_table(array.tolist(), answer).tolist() == expected
+    frame = pd.DataFrame({0: array[:, 0], "id": [None, 9.0], 1: array[:, 1]})
+    filled = fill_table(frame, answer, without="id")
+    assert filled[[0, 1]].to_numpy().tolist() == expected
+    assert filled["id"].isna().tolist() == [True, False]
+    with pytest.raises(InvalidTableError, match=r"no columns 'a'"):
+        fill_table(array, {"a": np.zeros(2)})
+
+
 def test_nothing_to_fill_in_gives_a_copy():
     array = np.ones((2, 1))
     filled = fill_table(array, {"x0": np.zeros(2)})

@@ -13,7 +13,7 @@ from unlearnspn.columns import Column, read_objects
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.holders import Cells, Holder, holder_of
 from unlearnspn.origins import ANYTHING, ColumnOrigin, Origin
-from unlearnspn.tables import open_table
+from unlearnspn.tables import OpenTable, open_table
 
 #: A column of an answer: numbers (NaN: missing), or categories and places among them (anything else: missing).
 Answer = npt.NDArray[np.floating[Any]] | tuple[Sequence[Category], npt.NDArray[np.integer[Any]]]
@@ -48,12 +48,15 @@ def write_table(origin: Origin, names: Sequence[str], columns: Sequence[Answer])
     return holder.table([one.label for one in wanted], written)
 
 
-def fill_table(X: Any, columns: Mapping[str, Answer]) -> Any:
+def fill_table(X: Any, columns: Mapping[str, Answer], without: str | None = None) -> Any:
     """Return a table like X in which what is missing is filled in from columns of the same length, by name.
 
+    A table without names of its own, such as an array, is filled in by position if there is a column here for each of
+    its own; `without` names one of them that is left out of that, as in `read_table`. Otherwise its columns are
+    called x0, x1 and so on.
+
     All other cells, and columns that are not named, stay as they are, and so do a frame's index and the types of its
-    columns; categories that a column's type lacks are added to it. What is missing in X and here stays missing. The
-    columns of arrays and lists are called x0, x1 and so on, as in `read_table`.
+    columns; categories that a column's type lacks are added to it. What is missing in X and here stays missing.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"id": [7, 9], "age": pd.array([None, 30], dtype="Int64")}, index=["a", "b"])
@@ -63,14 +66,10 @@ def fill_table(X: Any, columns: Mapping[str, Answer]) -> Any:
     b   9   30
     """
     table = open_table(X)
-    unknown = [name for name in columns if name not in table.names]
-    if unknown:
-        raise InvalidTableError(f"there are no columns {listing(unknown)} to fill in; X has {listing(table.names)}")
     holder = holder_of(table.library)
     exchanged = {}
-    for name, answer in columns.items():
-        position, cells = table.names.index(name), _cells(answer)
-        column = table.read(position)
+    for (name, answer), position in zip(columns.items(), _positions(table, list(columns), without), strict=True):
+        column, cells = table.read(position), _cells(answer)
         if len(cells) != len(column):
             raise InvalidTableError(f"column {name!r} has {len(column)} rows, but {len(cells)} to fill them in")
         rows = np.flatnonzero(column.missing() & ~cells.missing)
@@ -79,6 +78,17 @@ def fill_table(X: Any, columns: Mapping[str, Answer]) -> Any:
             filled = holder.fill(own, rows, cells.take(rows))
             exchanged[position] = _rewrite(holder, column, rows, cells) if filled is None else filled
     return holder.replace(table.native, exchanged)
+
+
+def _positions(table: OpenTable, names: list[str], without: str | None) -> list[int]:
+    """Find the columns of a table by their names, or by their order if they have none."""
+    positions = table.positions(without)
+    if not table.named(positions) and len(positions) == len(names):
+        return positions
+    unknown = [name for name in names if name not in table.names]
+    if unknown:
+        raise InvalidTableError(f"there are no columns {listing(unknown)} to fill in; X has {listing(table.names)}")
+    return [table.names.index(name) for name in names]
 
 
 def _cells(answer: Answer) -> Cells:
