@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -151,6 +152,17 @@ def as_json(problem: Problem, results: list[Result]) -> dict[str, Any]:
     return {"data": problem.name, "rows_scored": n_rows, "libraries": libraries}
 
 
+def busy() -> str | None:
+    """Say so if others keep the machine busy: whoever uses all cores loses most by that."""
+    cores = os.cpu_count() or 1
+    load_average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load_average < cores / 2:
+        return None
+    return (
+        f"note: the load average is {load_average:.1f} on {cores} cores; these are not the figures of a quiet one"
+    )
+
+
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="the folder of the data sets")
@@ -167,16 +179,18 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
     names, n_scored, repeats = (NAMES[:3], 10_000, 3) if options.quick else (NAMES, 100_000, options.repeats)
+    if note := busy():
+        print(note, file=sys.stderr)
     outcomes = []
+    print("data set  library          sums products   leaves    units  k rows/s    ratio  target", flush=True)
     with ExitStack() as stack:
         workers = {name: stack.enter_context(Worker(name, options.environments)) for name in LIBRARIES}
         for name in names:
             problem = pose(name, options.folder, n_scored)
             with Console(stderr=True).status(f"{name}: learning and scoring"):
-                outcomes.append((problem, run(workers, problem, repeats, options.binary)))
-    print("data set  library          sums products   leaves    units  k rows/s    ratio  target")
-    for problem, results in outcomes:
-        print("\n".join(lines(problem, results)))
+                results = run(workers, problem, repeats, options.binary)
+            outcomes.append((problem, results))
+            print("\n".join(lines(problem, results)), flush=True)
     print(f"\nseconds to score {n_scored:,} rows in a second process, the first time and the next:")
     for problem, results in outcomes:
         first, second = results[0].second_process
