@@ -159,7 +159,7 @@ def busy() -> str | None:
     if load_average < cores / 2:
         return None
     return (
-        f"note: the load average is {load_average:.1f} on {cores} cores; these are not the figures of a quiet one"
+        f"note: the load average is {load_average:.1f} on {cores} cores; these are not the figures of a quiet machine"
     )
 
 
