@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unlearnspn.base import BaseSPN
+from unlearnspn.estimators.base import BaseSPN
 from unlearnspn.network import Operation
 from unlearnspn.plots.canvas import require_matplotlib
 from unlearnspn.plots.outline import Sketch, sketch_network

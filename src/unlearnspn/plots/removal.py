@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOURS = {Touch.UNTOUCHED: FADED, Touch.VISITED: BLUE, Touch.CHANGED: VERMILION, Touch.LEARNED: ORANGE}
-#: A box that stands for several nodes has the colour of the last of these that is among them.
-_ORDER = list(Touch)
+_IN_A_WORD = {Touch.CHANGED: "changed", Touch.LEARNED: "learned", Touch.VISITED: "visited"}
 _CHANGES_NAMED = 3
 
 
@@ -70,20 +69,19 @@ def plot_removal(
         raise ValueError("before and after are the same network: keep before = spn.root_, then make the request")
     touches = find_touches(old, new, None if report is None else report.recoded)
     top = sketch_network(new)
-    strongest = _strongest_below(top, touches)
+    concerned = _concerned(top, touches)
 
-    def touch(box: Box) -> Touch:
-        inner = box.folded and not box.first.is_leaf
-        return strongest[box.first] if inner else touches[box.first.view.address]
+    def colour(box: Box) -> str:
+        return _COLOURS[touches[box.first.view.address]]
 
     pencil = Pencil(
-        colour=lambda box: _COLOURS[touch(box)],
-        branch=lambda box: _COLOURS[touch(box)],
+        colour=colour,
+        branch=colour,
         legend=[_legend(touches), operation_entries(top, dict.fromkeys(Operation, GREY))],
         notes=[_summary(touches, report), *_changes(old, new, touches)],
-        is_central=lambda sketch: strongest[sketch] is not Touch.UNTOUCHED,
+        is_central=concerned.__contains__,
         likeness=lambda view: touches[view.address],
-        remark=lambda box: _remark(box, touches),
+        remarks=lambda box: _remarks(box, touches),
     )
     return draw_tree(top, pencil, ax, max_depth)
 
@@ -92,13 +90,13 @@ def _says_change(report: Report) -> bool:
     return report.state_digest_before != report.state_digest_after
 
 
-def _strongest_below(top: Sketch, touches: Mapping[str, Touch]) -> dict[Sketch, Touch]:
-    """Return the strongest that happened to each node or one below it."""
-    strongest: dict[Sketch, Touch] = {}
+def _concerned(top: Sketch, touches: Mapping[str, Touch]) -> set[Sketch]:
+    """Return the nodes that were touched or have one below them that was."""
+    concerned: set[Sketch] = set()
     for sketch in reversed([top, *top.below()]):
-        among = [touches[sketch.view.address], *(strongest[child] for child in sketch.children)]
-        strongest[sketch] = max(among, key=_ORDER.index)
-    return strongest
+        if touches[sketch.view.address] is not Touch.UNTOUCHED or not concerned.isdisjoint(sketch.children):
+            concerned.add(sketch)
+    return concerned
 
 
 def _legend(touches: Mapping[str, Touch]) -> list[Entry]:
@@ -109,11 +107,10 @@ def _legend(touches: Mapping[str, Touch]) -> list[Entry]:
     ]
 
 
-def _remark(box: Box, touches: Mapping[str, Touch]) -> str:
-    """Say how many of the nodes that are folded were touched."""
+def _remarks(box: Box, touches: Mapping[str, Touch]) -> list[str]:
+    """Say what happened to the nodes that are folded."""
     numbers = Counter(touches[sketch.view.address] for sketch in box.first.below())
-    touched = sum(numbers.values()) - numbers[Touch.UNTOUCHED]
-    return f"{touched:,} touched" if touched else ""
+    return [f"{numbers[touch]:,} {word}" for touch, word in _IN_A_WORD.items() if numbers[touch]]
 
 
 def _summary(touches: Mapping[str, Touch], report: Report | None) -> str:

@@ -46,16 +46,15 @@ class Pencil:
     likeness: Likeness = lambda view: None
     #: The colour of the branch to a box.
     branch: Callable[[Box], str] = lambda box: GREY
-    #: What is to be said of the nodes that are folded into a box.
-    remark: Callable[[Box], str] = lambda box: ""
+    #: What is to be said of the nodes that are folded into a box; if nothing is, their variables are named.
+    remarks: Callable[[Box], Sequence[str]] = lambda box: ()
     #: Lines below the picture.
     notes: Sequence[str] = ()
 
 
 def draw_tree(top: Sketch, pencil: Pencil, ax: Axes | None, max_depth: int | None) -> Axes:
     """Draw a network on the axes, or on a figure as high as it needs to be."""
-    if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
-        raise ValueError(f"max_depth={max_depth!r} must be a whole number, 0 or more, or None for as deep as fits")
+    _check_depth(max_depth)
     if ax is None:
         width, height = WIDTH * 72 - 2 * PAD, LARGEST_HEIGHT * 72
     else:
@@ -71,14 +70,16 @@ def draw_tree(top: Sketch, pencil: Pencil, ax: Axes | None, max_depth: int | Non
         ax = axes_for_drawing(None, WIDTH, (header + ROW * n_rows + footer + 2 * PAD) / 72)
         width, height = measure_in_points(ax)
     rows = place_rows(root, header, height - footer)
-    _Drawing(ax, columns, rows, width, pencil).draw()
+    drawing = _Drawing(ax, columns, rows, width, pencil)
+    drawing.draw()
+    drawing.write_notes([*pencil.notes, _describe_folding(list(rows))])
     draw_legends(ax, legends, width)
-    notes = [*pencil.notes, _describe_folding(list(rows))]
-    for number, line in enumerate(notes):
-        y = max(rows.values()) + ROW / 2 + MARGIN + LINE * number
-        text = cut(line, _small_width, width - 2 * MARGIN)
-        ax.text(MARGIN, y, text, size=SMALL_TEXT_SIZE, color=GREY, va="center", parse_math=False)
     return ax
+
+
+def _check_depth(max_depth: int | None) -> None:
+    if max_depth is not None and (isinstance(max_depth, bool) or not isinstance(max_depth, int) or max_depth < 0):
+        raise ValueError(f"max_depth={max_depth!r} must be a whole number, 0 or more, or None for as deep as fits")
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,12 @@ class _Drawing:
         centre, right = self.columns.centres[box.depth], self.columns.right(box.depth)
         self._write(centre, y, node_text(sketch), size=TEXT_SIZE, color=INK, ha="center", bbox=bbox)
         x = right + PADDING
-        self._write(x, y, _beside(box, self.pencil.remark, self.width - MARGIN - x))
+        self._write(x, y, _beside(box, self.pencil.remarks(box), self.width - MARGIN - x))
+
+    def write_notes(self, lines: Sequence[str]) -> None:
+        top = max(self.rows.values()) + ROW / 2 + MARGIN
+        for number, line in enumerate(lines):
+            self._write(MARGIN, top + LINE * number, cut(line, _small_width, self.width - 2 * MARGIN))
 
     def _write(self, x: float, y: float, text: str, **style: Any) -> None:
         if text:
@@ -144,12 +150,11 @@ def _leaves_text(box: Box, room: float) -> str:
     return cut(shorten(names[0]), _small_width, room)
 
 
-def _beside(box: Box, remark: Callable[[Box], str], room: float) -> str:
+def _beside(box: Box, remarks: Sequence[str], room: float) -> str:
     """Return what is written behind a box: what of the network below it is not drawn."""
     if not box.folded:
         return ""
-    parts = [part for part in (f"{count(box.folded, 'node')} folded", remark(box)) if part]
-    return _titled(", ".join(parts), box.first.view.scope, room)
+    return _titled(f"{count(box.folded, 'node')} folded", remarks or box.first.view.scope, room)
 
 
 def _titled(title: str, names: Sequence[str], room: float) -> str:

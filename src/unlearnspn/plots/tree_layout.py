@@ -17,8 +17,8 @@ from unlearnspn.plots.texts import text_width
 ROW, WIDEST_ROW, PADDING, MARGIN = 19.0, 28.0, 4.0, 10.0
 #: The room for the branches behind a column, besides what is written on them.
 BRANCH = 22.0
-#: The least room for the names on leaves.
-LEAF_TEXT = 130.0
+#: The least room for the names on leaves; in narrow pictures, a share of the width.
+LEAF_TEXT, LEAF_SHARE = 130.0, 0.3
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,11 @@ def place_columns(top: Sketch, width: float) -> Columns:
         boxes[sketch.depth] = max(boxes.get(sketch.depth, 0.0), wide)
         written = text_width(branch_text(sketch), SMALL_TEXT_SIZE)
         branches[sketch.depth] = max(branches.get(sketch.depth, 0.0), written)
+    room = width - min(LEAF_TEXT, LEAF_SHARE * width)
     centres = [MARGIN + boxes[0] / 2]
     for depth in range(1, len(boxes)):
         step = boxes[depth - 1] / 2 + BRANCH + branches[depth] + boxes[depth] / 2
-        if centres[-1] + step + boxes[depth] / 2 + LEAF_TEXT > width:
+        if centres[-1] + step + boxes[depth] / 2 > room:
             break
         centres.append(centres[-1] + step)
     return Columns(tuple(centres), tuple(boxes[depth] for depth in range(len(centres))))
