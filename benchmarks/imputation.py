@@ -2,9 +2,9 @@
 
 python benchmarks/imputation.py FOLDER [--share 0.2] [--seeds N] [--quick]
 
-A model is learned from rows in which a share of all cells is blanked. Of the rows held out, the same share is blanked and
-filled in, by means (numbers) and modes (categories) of the training rows, and by `impute`. Numbers are compared by the root of the
-mean squared error in units of the column's deviation, categories by how often they are right.
+A model is learned from rows in which a share of all cells is blanked. Of the rows held out, the same share is blanked
+and filled in, by means (numbers) and modes (categories) of the training rows, and by `impute`. Numbers are compared by
+the root of the mean squared error in units of the column's deviation, categories by how often they are wrong.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="the folder of the data sets")
     parser.add_argument("--share", type=float, default=0.2, help="which share of the cells is blanked")
-    parser.add_argument("--seeds", type=int, default=3, help="how many times, with other blanks and other rows held out")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="how many times, with other blanks and other rows held out"
+    )
     parser.add_argument("--quick", action="store_true", help="one seed, 5,000 rows")
     return parser.parse_args(arguments)
 
@@ -82,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.quick:
         frame, options.seeds = frame.sample(5000, random_state=0), 1
     # Whole numbers come back as whole numbers; as floats the means are compared unrounded.
-    frame = frame.astype({name: float for name in frame.select_dtypes("number").columns})
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("number").columns, float))
     runs = [run(frame, options.share, seed, len(frame) // 5, SPN()) for seed in range(options.seeds)]
     numeric = set(frame.select_dtypes("number").columns)
     table = Table(title=f"adult, {options.share:.0%} of the cells blanked: errors, {options.seeds} seeds")

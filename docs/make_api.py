@@ -65,7 +65,11 @@ def _members(cls: type) -> list[str]:
     lines = []
     for name, member in inspect.getmembers_static(cls):
         owner = next(base for base in cls.__mro__ if name in vars(base))
-        if name.startswith("_") or owner.__module__.startswith(_THEIRS) or not owner.__module__.startswith("unlearnspn"):
+        if (
+            name.startswith("_")
+            or owner.__module__.startswith(_THEIRS)
+            or not owner.__module__.startswith("unlearnspn")
+        ):
             continue
         function = getattr(member, "__func__", member)
         if isinstance(member, property) or hasattr(member, "func"):
@@ -96,7 +100,12 @@ def _text(thing: Any) -> str:
     """Return a docstring without its examples, its numpydoc parameters as a list."""
     text = re.split(r"\n\n(?:Examples\n-+\n|>>> )", inspect.getdoc(thing) or "")[0]
     text = re.sub(r"\nParameters\n-+\n", "\n", text)
-    text = re.sub(r"^(\w+) : (.+)\n((?:    .+\n?)+)", lambda m: f"- `{m[1]}`: {m[2]}. {' '.join(m[3].split())}\n", text, flags=re.M)
+    text = re.sub(
+        r"^(\w+) : (.+)\n((?:    .+\n?)+)",
+        lambda m: f"- `{m[1]}`: {m[2]}. {' '.join(m[3].split())}\n",
+        text,
+        flags=re.M,
+    )
     return text.strip()
 
 

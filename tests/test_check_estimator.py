@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from unlearnspn import SPN, SPNClassifier
-from unlearnspn.imputer import SPNImputer
+from unlearnspn.estimators.imputer import SPNImputer
 
 _ONE_CLUSTER = "the check sets n_clusters=1, and a clustering has at least two clusters"
 _NO_COLUMNS = "the error says what is wrong in other words than the check expects"

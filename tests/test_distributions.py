@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from unlearnspn.circuit.distributions import (
     NUMERIC,
@@ -343,6 +343,16 @@ class TestMass:
         line = numeric(Unit.POISSON, 0, rate).parameters[None]
         assert log_mass_of(Unit.POISSON, line, first, last) == pytest.approx(expected, rel=1e-11)
 
+    @pytest.mark.parametrize("score", [0.5, 2.0, 4.0])
+    @pytest.mark.parametrize("rate", [1e10, 1e18])
+    def test_poisson_of_large_rates_is_the_incomplete_gamma_function(self, rate: float, score: float) -> None:
+        line, count = numeric(Unit.POISSON, 0, rate).parameters[None], math.floor(rate + score * math.sqrt(rate))
+        tail = math.exp(log_mass_of(Unit.POISSON, line, count, np.inf))
+        assert tail == pytest.approx(special.gammainc(count, rate), rel=1e-9)
+        count = math.floor(rate - score * math.sqrt(rate))
+        tail = math.exp(log_mass_of(Unit.POISSON, line, 0.0, count))
+        assert tail == pytest.approx(special.gammaincc(count + 1.0, rate), rel=1e-9)
+
     def test_poisson_of_huge_rates_is_normal(self) -> None:
         for rate in (1e12, 1e18, 1e22):
             line, std = numeric(Unit.POISSON, 0, rate).parameters[None], math.sqrt(rate)
@@ -539,12 +549,21 @@ class TestMoment:
             cut = Case(unit, own, None, ()).cut(2.0, 2.0 + width)
             assert moment(unit, cut, 2, 2.0 + width / 2) == pytest.approx(width**2 / 12.0, rel=1e-6)
 
-    def test_poisson_of_many_counts_is_normal(self) -> None:
-        """More than are added up one by one: half a normal distribution."""
-        rate = 1e13
-        cut = Case(Unit.POISSON, (rate,), None, ()).cut(rate, np.inf)
-        assert moment(Unit.POISSON, cut, 1, rate) == pytest.approx(math.sqrt(2.0 * rate / math.pi), rel=1e-6)
-        assert moment(Unit.POISSON, cut, 2, rate) == pytest.approx(rate, rel=1e-6)
+    @pytest.mark.parametrize("first", [9.9999e9, 1e10, 1.00004e10])
+    def test_poisson_of_many_counts(self, first: float) -> None:
+        """More than are added up one by one: against k·p(k) = rate·p(k - 1), summed over what is left."""
+        rate = 1e10
+        cut = Case(Unit.POISSON, (rate,), None, ()).cut(first, np.inf)
+        edge = math.exp(log_densities(Unit.POISSON, cut[0], [first - 1.0])[0]) / special.gammainc(first, rate)
+        mean = rate * edge
+        assert moment(Unit.POISSON, cut, 1, rate) == pytest.approx(mean, rel=1e-7)
+        square = rate + (first - 1.0 - rate) * mean + mean
+        assert moment(Unit.POISSON, cut, 2, rate) == pytest.approx(square, rel=1e-7)
+
+    def test_gaussian_whose_distances_overflow_on_the_way(self) -> None:
+        cut = Case(Unit.GAUSSIAN, (0.0, 1e308), None, ()).cut(-1.7e308, 1.7e308)
+        assert moment(Unit.GAUSSIAN, cut, 1, -1.7e308) == pytest.approx(1.7e308)
+        assert moment(Unit.GAUSSIAN, cut, 1, 1.7e308) == pytest.approx(-1.7e308)
 
     @pytest.mark.parametrize("unit", [Unit.GAUSSIAN, Unit.EXPONENTIAL, Unit.POISSON, Unit.HISTOGRAM, Unit.LOG_NORMAL])
     def test_that_is_too_large_is_infinite_and_never_nan(self, unit: Unit) -> None:

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from unlearnspn import SPN
-from unlearnspn.imputer import SPNImputer
+from unlearnspn.estimators.imputer import SPNImputer
 
 WHOLE, Y = load_iris(return_X_y=True)
 X = WHOLE.copy()

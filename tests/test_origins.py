@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from unlearnspn import InvalidTableError
-from unlearnspn.origins import CellType, Label, Library, Origin, read_label
 from unlearnspn.tables import read_table
+from unlearnspn.tables.origins import CellType, Label, Library, Origin, read_label
 
 SECRET = "category of one person"
 TEXT = [SECRET, "other", None]

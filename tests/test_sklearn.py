@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from unlearnspn import SPN, Gaussian, GTest, QKMeans, SPNClassifier
-from unlearnspn.imputer import SPNImputer
+from unlearnspn.estimators.imputer import SPNImputer
 
 X, Y = load_iris(return_X_y=True)
 ESTIMATORS = [SPN, SPNClassifier, SPNImputer]

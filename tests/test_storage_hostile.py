@@ -27,10 +27,11 @@ def test_tampered_files_are_refused_or_work():
     assert set(outcomes) == {(kind, what) for kind in ("model", "circuit") for what in ("refused", "accepted")}
 
 
-def test_compiled_code_stays_in_bounds(tmp_path):
+def test_compiled_code_stays_in_bounds(pytestconfig):
     script = Path(__file__).with_name("storage_fuzz.py")
-    # A cache of its own: what was compiled without checks must not be used.
-    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    # A cache of its own, kept from run to run: what was compiled without checks must not be used.
+    cache = pytestconfig.cache.mkdir("numba_boundscheck")
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(cache)}
     subprocess.run([sys.executable, script, str(N_TAMPERED), "1"], env=environment, check=True)
 
 

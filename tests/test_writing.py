@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unlearnspn import InvalidTableError
-from unlearnspn.origins import CellType, ColumnOrigin, Library, Origin
 from unlearnspn.tables import Family, is_missing, read_table
-from unlearnspn.writing import fill_table, write_table
+from unlearnspn.tables.origins import CellType, ColumnOrigin, Library, Origin
+from unlearnspn.tables.writing import fill_table, write_table
 
 # -- content ---------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,6 @@
 """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
 
-from unlearnspn.base import Verification
 from unlearnspn.circuit import Circuit, Range
-from unlearnspn.classifier import SPNClassifier
 from unlearnspn.clustering import QKMeans
 from unlearnspn.errors import (
     ImpossibleEvidenceError,
@@ -11,6 +9,7 @@ from unlearnspn.errors import (
     LastRecordError,
     RecordIdError,
 )
+from unlearnspn.estimators import SPN, SPNClassifier, SPNImputer, Verification
 from unlearnspn.independence import RDC, GTest
 from unlearnspn.leaves import (
     Bernoulli,
@@ -24,7 +23,6 @@ from unlearnspn.leaves import (
 )
 from unlearnspn.network import Operation
 from unlearnspn.report import ChangedOperation, Report
-from unlearnspn.spn import SPN
 from unlearnspn.storage import StorageError
 
 __all__ = [
@@ -51,6 +49,7 @@ __all__ = [
     "RecordIdError",
     "Report",
     "SPNClassifier",
+    "SPNImputer",
     "StorageError",
     "Verification",
 ]

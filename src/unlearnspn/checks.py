@@ -23,13 +23,13 @@ from sklearn.base import clone
 from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError
+from unlearnspn.estimators.spn import SPN
 from unlearnspn.hashing import derive_key
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import Bernoulli, Categorical, ChowLiu, Leaf, LearnedDistribution, check_support
 from unlearnspn.records import Records
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.slices import Rows, Slice
-from unlearnspn.spn import SPN
 from unlearnspn.tables import Table as ReadTable
 from unlearnspn.tables import is_missing, read_table
 

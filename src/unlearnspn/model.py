@@ -25,13 +25,13 @@ from unlearnspn.independence import IndependenceTest
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf
 from unlearnspn.network import Address, Node
-from unlearnspn.origins import Origin
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
 from unlearnspn.revision import Change, Revision
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Table
+from unlearnspn.tables.origins import Origin
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ from unlearnspn.circuit.reading import read_batches
 from unlearnspn.circuit.scoring import Scorer
 from unlearnspn.errors import InvalidEvidenceError
 from unlearnspn.hashing import fingerprint
-from unlearnspn.origins import Origin
 from unlearnspn.schema import Kind
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.circuits import read_circuit, write_circuit
 from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import token
-from unlearnspn.writing import Answer, fill_table, write_table
+from unlearnspn.tables.origins import Origin
+from unlearnspn.tables.writing import Answer, fill_table, write_table
 
 
 class Circuit(Queries):
@@ -89,7 +89,7 @@ class Circuit(Queries):
         """Read what `save` wrote; nothing that the file says is run, and whatever is wrong with it is refused."""
         layout, domains, document = read_circuit(path)
         try:
-            return cls(layout, domains, Origin.from_dict(document.get("origin")))
+            return cls(layout, domains, Origin.from_dict(document.get("origin")).only(domains.names))
         except ValueError as error:
             raise StorageError(f"{path} cannot be read: {error}") from error
 
@@ -133,7 +133,8 @@ class Circuit(Queries):
 
     def with_columns(self, layout: Layout, variables: list[int]) -> Circuit:
         """Return a circuit of some of the columns."""
-        return Circuit(layout, self.domains.restricted(variables), self.origin)
+        domains = self.domains.restricted(variables)
+        return Circuit(layout, domains, self.origin.only(domains.names))
 
     def read(self, X: Any, optional: int | None = None) -> Iterator[Batch]:
         """Read a table, some rows at a time."""
@@ -158,7 +159,7 @@ class Circuit(Queries):
 
     def fill(self, X: Any, batch: Batch) -> Any:
         """Return a table like X in which what was missing is filled in."""
-        return fill_table(X, self._answers(batch))
+        return fill_table(X, self._answers(batch), without=self.domains.id_column)
 
     def _answers(self, batch: Batch) -> dict[str, Answer]:
         return {

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.cells import Category, Family, token
-from unlearnspn.columns import Column
 from unlearnspn.errors import InvalidTableError
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.storage.container import Array
 from unlearnspn.storage.entries import Entries, narrow
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.storage.texts import pack_texts, take_texts
+from unlearnspn.tables.cells import Category, Family, token
+from unlearnspn.tables.columns import Column
 
 _NUMBER_BYTES = 9
 _BOOLEANS: dict[bytes, Category] = {token(False): False, token(True): True}

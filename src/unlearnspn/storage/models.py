@@ -10,7 +10,6 @@ import numpy as np
 from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
-from unlearnspn.origins import Origin
 from unlearnspn.storage.answers import Answers, pack_answers
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack
@@ -21,6 +20,7 @@ from unlearnspn.storage.files import PathLike, read_file, write_file
 from unlearnspn.storage.recall import recall_network, seeds_of
 from unlearnspn.storage.records import canonical_rows, pack_records, restore_records, take_records
 from unlearnspn.storage.settings import describe_settings, read_settings
+from unlearnspn.tables.origins import Origin
 
 _KIND = "model"
 _NAMES = {"settings", "n_records", "string_ids", "digest", "state_digest", "origin", "extra"}

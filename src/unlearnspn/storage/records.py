@@ -12,8 +12,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.cells import Category, Family, token
-from unlearnspn.columns import Column
 from unlearnspn.ids import RecordId
 from unlearnspn.records import Records
 from unlearnspn.schema import Kind, Schema
@@ -24,6 +22,8 @@ from unlearnspn.storage.entries import Entries, narrow
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.storage.texts import pack_texts, take_texts
 from unlearnspn.tables import Table
+from unlearnspn.tables.cells import Category, Family, token
+from unlearnspn.tables.columns import Column
 
 
 def canonical_rows(records: Records) -> Rows:

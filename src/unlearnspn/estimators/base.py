@@ -14,18 +14,18 @@ from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
+from unlearnspn.estimators.parameters import read_settings
+from unlearnspn.estimators.targets import Target
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.model import Model
-from unlearnspn.parameters import read_settings
 from unlearnspn.report import Report
 from unlearnspn.schema import Schema
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
 from unlearnspn.tables import Table, read_column, read_table
-from unlearnspn.targets import Target
 from unlearnspn.views import NodeView
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.cells import Category, Family
-from unlearnspn.columns import Column, read_objects
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.holders import Cells, Holder, holder_of
-from unlearnspn.origins import ANYTHING, ColumnOrigin, Origin
 from unlearnspn.tables import OpenTable, open_table
+from unlearnspn.tables.cells import Category, Family
+from unlearnspn.tables.columns import Column, read_objects
+from unlearnspn.tables.holders import Cells, Holder, holder_of
+from unlearnspn.tables.origins import ANYTHING, ColumnOrigin, Origin
 
 #: A column of an answer: numbers (NaN: missing), or categories and places among them (anything else: missing).
 Answer = npt.NDArray[np.floating[Any]] | tuple[Sequence[Category], npt.NDArray[np.integer[Any]]]

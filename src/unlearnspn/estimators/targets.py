@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
-from unlearnspn.cells import Category, Family
-from unlearnspn.columns import Column, read_series, read_vector
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.holders import holder_of, import_library
-from unlearnspn.origins import ColumnOrigin, Library
 from unlearnspn.tables import OpenTable
+from unlearnspn.tables.cells import Category, Family
+from unlearnspn.tables.columns import Column, read_series, read_vector
+from unlearnspn.tables.holders import holder_of, import_library
+from unlearnspn.tables.origins import ColumnOrigin, Library
 
 #: The name of the classes' column if `y` has none.
 DEFAULT_NAME = "target"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 
-from unlearnspn.base import BaseSPN
+from unlearnspn.estimators.base import BaseSPN
 from unlearnspn.report import Report
 from unlearnspn.schema import Kind
 

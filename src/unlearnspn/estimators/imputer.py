@@ -12,10 +12,10 @@ from sklearn.utils._set_output import _get_output_config
 
 from unlearnspn.circuit.queries import How
 from unlearnspn.clustering import Clustering
+from unlearnspn.estimators.spn import SPN
 from unlearnspn.hashing import derive_key
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
-from unlearnspn.spn import SPN
 
 
 class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):

@@ -14,25 +14,10 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.cells import Category, Family, is_missing, token
-from unlearnspn.columns import Column, Factor, read_series, read_vector
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.holders import holder_of, import_library
-from unlearnspn.origins import ColumnOrigin, Library, Origin, read_label
-
-__all__ = [
-    "Category",
-    "Column",
-    "Factor",
-    "Family",
-    "OpenTable",
-    "Table",
-    "is_missing",
-    "open_table",
-    "read_column",
-    "read_table",
-    "token",
-]
+from unlearnspn.tables.columns import Column, read_series, read_vector
+from unlearnspn.tables.holders import holder_of, import_library
+from unlearnspn.tables.origins import ColumnOrigin, Library, Origin, read_label
 
 
 @dataclass(frozen=True)

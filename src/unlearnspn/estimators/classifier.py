@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from unlearnspn.base import BaseSPN
 from unlearnspn.circuit import Circuit
 from unlearnspn.errors import InvalidTableError
+from unlearnspn.estimators.base import BaseSPN
+from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
 from unlearnspn.model import Model
-from unlearnspn.origins import Library
 from unlearnspn.report import Report
 from unlearnspn.tables import open_table
-from unlearnspn.targets import Target, as_labels, read_target, target_name
+from unlearnspn.tables.origins import Library
 
 
 class SPNClassifier(ClassifierMixin, BaseSPN):

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.cells import Family
-from unlearnspn.holders.base import Cells, Encoded, Rows, import_library
-from unlearnspn.holders.casting import to_floats, to_integers, within_decimal
-from unlearnspn.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.cells import Family
+from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.tables.holders.casting import to_floats, to_integers, within_decimal
+from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _FLOATS = {"halffloat": np.float16, "float": np.float32, "double": np.float64}

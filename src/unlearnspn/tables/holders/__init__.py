@@ -6,12 +6,12 @@ and fills in cells.
 
 from __future__ import annotations
 
-from unlearnspn.holders.arrays import Arrays, Lists, MaskedArrays
-from unlearnspn.holders.arrow_tables import ArrowTables
-from unlearnspn.holders.base import Cells, Encoded, Holder, as_objects, import_library
-from unlearnspn.holders.pandas_frames import PandasFrames
-from unlearnspn.holders.polars_frames import PolarsFrames
-from unlearnspn.origins import Library
+from unlearnspn.tables.holders.arrays import Arrays, Lists, MaskedArrays
+from unlearnspn.tables.holders.arrow_tables import ArrowTables
+from unlearnspn.tables.holders.base import Cells, Encoded, Holder, as_objects, import_library
+from unlearnspn.tables.holders.pandas_frames import PandasFrames
+from unlearnspn.tables.holders.polars_frames import PolarsFrames
+from unlearnspn.tables.origins import Library
 
 __all__ = ["Cells", "Encoded", "Holder", "as_objects", "holder_of", "import_library"]
 

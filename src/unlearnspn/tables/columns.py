@@ -14,9 +14,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.cells import Category, Family, is_missing, token
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.holders import Encoded, Holder, as_objects
+from unlearnspn.tables.cells import Category, Family, is_missing, token
+from unlearnspn.tables.holders import Encoded, Holder, as_objects
 
 _ADVICE = "convert it to numbers (for dates: days since a date of yours) or to strings"
 _NESTED = "give each of its parts a column of its own"

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.cells import Category, Family
-from unlearnspn.origins import CellType, Label
+from unlearnspn.tables.cells import Category, Family
+from unlearnspn.tables.origins import CellType, Label
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.cells import Family
-from unlearnspn.holders.base import Cells, Encoded, Rows, import_library
-from unlearnspn.holders.casting import to_floats, to_integers, within_decimal
-from unlearnspn.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.cells import Family
+from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.tables.holders.casting import to_floats, to_integers, within_decimal
+from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 _WIDE_INTEGERS = ("Int128", "UInt128")  # numpy has no such type

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.cells import Family
-from unlearnspn.holders.base import Cells, Encoded, Rows
-from unlearnspn.holders.casting import to_floats, to_integers
-from unlearnspn.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.cells import Family
+from unlearnspn.tables.holders.base import Cells, Encoded, Rows
+from unlearnspn.tables.holders.casting import to_floats, to_integers
+from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 Array = npt.NDArray[Any]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.cells import Family
-from unlearnspn.holders.arrow_tables import ArrowTables
-from unlearnspn.holders.base import Cells, Encoded, Rows, import_library
-from unlearnspn.holders.casting import to_floats, to_integers
-from unlearnspn.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.cells import Family
+from unlearnspn.tables.holders.arrow_tables import ArrowTables
+from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.tables.holders.casting import to_floats, to_integers
+from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _NULLABLE_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")

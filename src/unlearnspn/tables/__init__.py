@@ -1,0 +1,19 @@
+"""Tables of all libraries: reading them, and giving answers as the kind of table that went in."""
+
+from unlearnspn.tables.cells import Category, Family, is_missing, token
+from unlearnspn.tables.columns import Column, Factor
+from unlearnspn.tables.reading import OpenTable, Table, open_table, read_column, read_table
+
+__all__ = [
+    "Category",
+    "Column",
+    "Factor",
+    "Family",
+    "OpenTable",
+    "Table",
+    "is_missing",
+    "open_table",
+    "read_column",
+    "read_table",
+    "token",
+]
