@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-import typing
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -39,8 +39,6 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
         ["check_spn", "check_leaf", "check_independence", "check_clustering"],
     ),
 }
-#: Methods that scikit-learn's base classes bring along are in its documentation.
-_THEIRS = ("sklearn.", "builtins")
 
 
 def render() -> str:
@@ -60,19 +58,15 @@ def _entry(name: str, thing: Any) -> list[str]:
 
 
 def _members(cls: type) -> list[str]:
-    if issubclass(cls, Exception) or typing.is_typeddict(cls):
+    if issubclass(cls, Exception):
         return []
     lines = []
-    for name, member in inspect.getmembers_static(cls):
-        owner = next(base for base in cls.__mro__ if name in vars(base))
-        if (
-            name.startswith("_")
-            or owner.__module__.startswith(_THEIRS)
-            or not owner.__module__.startswith("unlearnspn")
-        ):
-            continue
+    # Members that other libraries' base classes bring along are in their documentation.
+    ours = [vars(base) for base in cls.__mro__ if base.__module__.startswith("unlearnspn")]
+    members = {name: member for scope in reversed(ours) for name, member in scope.items() if name[0] != "_"}
+    for name, member in sorted(members.items()):
         function = getattr(member, "__func__", member)
-        if isinstance(member, property) or hasattr(member, "func"):
+        if isinstance(member, property | cached_property):
             lines.append(f"- **`{name}`**: {_summary(member)}")
         elif inspect.isfunction(function):
             lines.append(f"- **`{name}{_signature(function)}`**: {_summary(function)}")

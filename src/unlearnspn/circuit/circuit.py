@@ -108,16 +108,16 @@ class Circuit(Queries):
     # -- what queries need -----------------------------------------------------------------------------------------
 
     @cached_property
-    def scorer(self) -> Scorer:
+    def _scorer(self) -> Scorer:
         """The circuit prepared for log-densities."""
         return Scorer(self.layout, self.domains)
 
     @cached_property
-    def completer(self) -> Completer:
+    def _completer(self) -> Completer:
         """The circuit prepared for filling in rows."""
         return Completer(self.layout, self.domains)
 
-    def known(self, variables: list[int]) -> Circuit:
+    def _known(self, variables: list[int]) -> Circuit:
         """Return the circuit given that the categories of some columns are ones that can be named, if any can be."""
         constraints: Constraints = {}
         for variable in variables:
@@ -125,22 +125,22 @@ class Circuit(Queries):
                 table = self.layout.categories_of(variable)
                 if (table[:, -1] > -np.inf).any() and (table[:, :-1] > -np.inf).any():
                     constraints[variable] = OneOf(np.arange(table.shape[1] - 1))
-        return self.with_layout(conditioning.condition(self.layout, constraints))
+        return self._with_layout(conditioning.condition(self.layout, constraints))
 
-    def with_layout(self, layout: Layout) -> Circuit:
+    def _with_layout(self, layout: Layout) -> Circuit:
         """Return another circuit of the same columns."""
         return self if layout is self.layout else Circuit(layout, self.domains, self.origin)
 
-    def with_columns(self, layout: Layout, variables: list[int]) -> Circuit:
+    def _with_columns(self, layout: Layout, variables: list[int]) -> Circuit:
         """Return a circuit of some of the columns."""
         domains = self.domains.restricted(variables)
         return Circuit(layout, domains, self.origin.only(domains.names))
 
-    def read(self, X: Any, optional: int | None = None) -> Iterator[Batch]:
+    def _read(self, X: Any, optional: int | None = None) -> Iterator[Batch]:
         """Read a table, some rows at a time."""
         return read_batches(X, self.domains, optional)
 
-    def write(self, batch: Batch) -> Any:
+    def _write(self, batch: Batch) -> Any:
         """Write rows as the kind of table that the model was learned from."""
         answers = self._answers(batch)
         for column in self.origin.columns:
@@ -157,7 +157,7 @@ class Circuit(Queries):
         low, high = np.ceil(layout.parameters[starts + LOW].min()), np.floor(layout.parameters[starts + HIGH].max())
         return np.clip(np.rint(answer), low, high) if low <= high else answer
 
-    def fill(self, X: Any, batch: Batch) -> Any:
+    def _fill(self, X: Any, batch: Batch) -> Any:
         """Return a table like X in which what was missing is filled in."""
         return fill_table(X, self._answers(batch), without=self.domains.id_column)
 
@@ -167,11 +167,11 @@ class Circuit(Queries):
             for domain, slot in zip(self.domains.columns, self.domains.slots, strict=True)
         }
 
-    def complete(self, batch: Batch, how: How, rng: np.random.Generator) -> Batch:
+    def _complete(self, batch: Batch, how: How, rng: np.random.Generator) -> Batch:
         """Fill in what is missing in some rows."""
         if how == "sample":
-            return self.completer.sample(batch, rng)
-        return self.completer.maximum(batch) if how == "mpe" else self.completer.mean(batch, self._input_means)
+            return self._completer.sample(batch, rng)
+        return self._completer.maximum(batch) if how == "mpe" else self._completer.mean(batch, self._input_means)
 
     @cached_property
     def _input_means(self) -> Floats:
@@ -181,7 +181,7 @@ class Circuit(Queries):
             means[members] = moments.input_moments(self.layout, members, self.domains.columns[variable], 1, 0.0)
         return means
 
-    def posterior(self, batch: Batch, variable: int) -> Floats:
+    def _posterior(self, batch: Batch, variable: int) -> Floats:
         """Return the probability of each category of a column, given the other columns of some rows."""
         domain = self.domains.columns[variable]
         if not domain.categories:
@@ -191,7 +191,7 @@ class Circuit(Queries):
         scores = np.empty((batch.n_rows, len(domain.categories)))
         for place in range(len(domain.categories)):
             places[self.domains.slots[variable]] = place
-            scores[:, place] = self.scorer.score(Batch(batch.numbers, places))
+            scores[:, place] = self._scorer.score(Batch(batch.numbers, places))
         return _normalised(scores)
 
 

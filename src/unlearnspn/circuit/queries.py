@@ -37,11 +37,11 @@ class Queries:
     def score_samples(self, X: Any) -> Densities:
         """Return the log-density of each row; missing values are marginalised."""
         circuit = self.circuit_
-        if circuit.scorer.reads(X):
-            densities = circuit.scorer.score_array(X)
+        if circuit._scorer.reads(X):
+            densities = circuit._scorer.score_array(X)
             if densities is not None:
                 return densities
-        parts = [circuit.scorer.score(batch) for batch in circuit.read(X)]
+        parts = [circuit._scorer.score(batch) for batch in circuit._read(X)]
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -55,13 +55,13 @@ class Queries:
         if not variables:
             raise InvalidEvidenceError("a marginal needs at least one column")
         layout = conditioning.marginal(circuit.layout, variables)
-        return circuit.with_columns(layout, variables)
+        return circuit._with_columns(layout, variables)
 
     def condition(self, evidence: Evidence | None) -> Circuit:
         """Return the circuit given the evidence; it still has all columns."""
         circuit = self.circuit_
         constraints = read_evidence(evidence, circuit.domains)
-        return circuit.with_layout(conditioning.condition(circuit.layout, constraints))
+        return circuit._with_layout(conditioning.condition(circuit.layout, constraints))
 
     def log_probability(self, event: Evidence, given: Evidence | None = None) -> float:
         """Return the log of `probability`, for events too improbable for a float."""
@@ -94,7 +94,7 @@ class Queries:
         circuit = self.circuit_.condition(given)
         by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}
         variables = list(by_variable)
-        circuit = circuit.known(variables)
+        circuit = circuit._known(variables)
         centres = dict.fromkeys(variables, 0.0)
         if central:
             means = moments.means(circuit.layout, circuit.domains, variables)
@@ -111,8 +111,8 @@ class Queries:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n={n!r} must be a number of rows, 0 or more")
         circuit = self.circuit_.condition(given)
-        rows = circuit.completer.sample_rows(int(n), np.random.default_rng(random_state))
-        return circuit.write(rows)
+        rows = circuit._completer.sample_rows(int(n), np.random.default_rng(random_state))
+        return circuit._write(rows)
 
     def mpe(self, X: Any) -> Any:
         """Fill in what is missing by max-product: the most probable explanation if every sum were its best part."""
@@ -129,11 +129,11 @@ class Queries:
             raise ValueError(f"how={how!r} is none of 'mpe', 'mean', 'sample'")
         rng = np.random.default_rng(random_state)
         filled, first_row = [], 0
-        for batch in circuit.read(X):
+        for batch in circuit._read(X):
             _require_possible(circuit, batch, first_row)
-            filled.append(circuit.complete(batch, how, rng))
+            filled.append(circuit._complete(batch, how, rng))
             first_row += batch.n_rows
-        return circuit.fill(X, Batch.joined(filled))
+        return circuit._fill(X, Batch.joined(filled))
 
     def predict_proba(self, X: Any, *, target: str) -> Densities:
         """Return the probabilities of a column's categories given the other columns, in the order of its categories.
@@ -142,7 +142,7 @@ class Queries:
         """
         circuit = self.circuit_
         variable = circuit.domains.variable(target)
-        return np.concatenate([circuit.posterior(batch, variable) for batch in circuit.read(X, optional=variable)])
+        return np.concatenate([circuit._posterior(batch, variable) for batch in circuit._read(X, optional=variable)])
 
     def mutual_information(self, a: str, b: str, n_parts: int = 32) -> float:
         """Return how much two columns tell about each other, in nats.
@@ -154,7 +154,7 @@ class Queries:
             raise ValueError(f"n_parts={n_parts!r} must be a number of parts, 2 or more")
         circuit = self.circuit_
         first, second = circuit.domains.variables([a, b])
-        circuit = circuit.known([first, second])
+        circuit = circuit._known([first, second])
         return dependence.mutual_information(circuit.layout, circuit.domains, first, second, n_parts)
 
 
@@ -171,7 +171,7 @@ def _power(name: str, power: Any) -> int:
 def _require_possible(circuit: Circuit, batch: Batch, first_row: int) -> None:
     # A row that lacks nothing stays as it is, whatever it holds: so filling in twice changes nothing.
     incomplete = batch.lacks_something(circuit.domains)
-    impossible = np.flatnonzero(incomplete & (circuit.scorer.score(batch) == -np.inf))
+    impossible = np.flatnonzero(incomplete & (circuit._scorer.score(batch) == -np.inf))
     if impossible.size:
         rows = listing((impossible + first_row).tolist())
         raise ImpossibleEvidenceError(
