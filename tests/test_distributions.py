@@ -344,14 +344,14 @@ class TestMass:
         assert log_mass_of(Unit.POISSON, line, first, last) == pytest.approx(expected, rel=1e-11)
 
     @pytest.mark.parametrize("score", [0.5, 2.0, 4.0])
-    @pytest.mark.parametrize("rate", [1e10, 1e18])
+    @pytest.mark.parametrize("rate", [1e10, 1e15])
     def test_poisson_of_large_rates_is_the_incomplete_gamma_function(self, rate: float, score: float) -> None:
         line, count = numeric(Unit.POISSON, 0, rate).parameters[None], math.floor(rate + score * math.sqrt(rate))
         tail = math.exp(log_mass_of(Unit.POISSON, line, count, np.inf))
-        assert tail == pytest.approx(special.gammainc(count, rate), rel=1e-9)
+        assert tail == pytest.approx(special.gammainc(count, rate), rel=1e-10)
         count = math.floor(rate - score * math.sqrt(rate))
         tail = math.exp(log_mass_of(Unit.POISSON, line, 0.0, count))
-        assert tail == pytest.approx(special.gammaincc(count + 1.0, rate), rel=1e-9)
+        assert tail == pytest.approx(special.gammaincc(count + 1.0, rate), rel=1e-10)
 
     def test_poisson_of_huge_rates_is_normal(self) -> None:
         for rate in (1e12, 1e18, 1e22):
