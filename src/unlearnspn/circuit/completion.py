@@ -24,6 +24,7 @@ from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices, Layout
 
 _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
+_LEAST_SHARE = 2.0**-54
 #: About how many values of units are held at a time.
 _CELLS = 1 << 22
 
@@ -104,7 +105,8 @@ class Completer:
             chosen,
             places,
         )
-        shares = rng.random(batch.numbers.shape)
+        # A share of exactly 0 would be at the very end of an unbounded distribution.
+        shares = np.maximum(rng.random(batch.numbers.shape), _LEAST_SHARE)
         return Batch(self._numbers(batch, chosen, shares), np.where(batch.places < 0, places, batch.places))
 
     def _numbers(self, batch: Batch, chosen: Places, shares: Floats) -> Floats:
