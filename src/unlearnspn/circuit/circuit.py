@@ -71,10 +71,13 @@ class Circuit(Queries):
         return fingerprint([b"unlearnspn circuit 1", *columns, *arrays]).hex()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Circuit) and self.domains == other.domains and self.layout.same(other.layout)
+        return isinstance(other, Circuit) and self.digest() == other.digest()
 
     def __hash__(self) -> int:
         return hash(self.digest())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.layout, self.domains, self.origin)
 
     def __repr__(self) -> str:
         counts = np.bincount(np.minimum(self.layout.units, 2), minlength=3)
@@ -203,5 +206,6 @@ def _normalised(scores: Floats) -> Floats:
 
 
 def _parts(domain: Domain) -> list[bytes]:
-    texts = [domain.name, domain.kind, domain.family, str(len(domain.categories))]
+    # Not the family: it tells what a column once held, even when the records that held it have gone.
+    texts = [domain.name, domain.kind, str(len(domain.categories))]
     return [text.encode("utf-8", "surrogatepass") for text in texts] + [token(item) for item in domain.categories]

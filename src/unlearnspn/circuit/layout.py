@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,10 @@ class Layout:
     def __post_init__(self) -> None:
         for field in fields(self):
             getattr(self, field.name).flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays come out of a pickle writeable, and kernels would be compiled once more for such.
+        return type(self), tuple(self.arrays().values())
 
     def __len__(self) -> int:
         return len(self.units)
