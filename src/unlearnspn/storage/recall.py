@@ -72,8 +72,10 @@ class _Recall(Learner):
         seeds = self.answers.seeds()
         if type(self.clustering) is not QKMeans:
             return self.clustering.learn(data, rows)
+        if not 0 < seeds.size <= self.clustering.n_clusters:
+            raise StorageError(f"a node has {seeds.size} seeds for {self.clustering.n_clusters} clusters")
         found = np.searchsorted(rows, seeds)
-        if seeds.size == 0 or (found == rows.size).any() or (rows[found] != seeds).any():
+        if (found == rows.size).any() or (rows[found] != seeds).any():
             raise StorageError("a seed of a node's clusters is not among its records")
         return _rerun(self.clustering, data, rows, seeds)
 
