@@ -60,8 +60,11 @@ class QKMeans:
 
     def learn(self, data: Slice, rows: Rows) -> Rounds:
         """Pick seeds and run the rounds."""
+        return self.learn_from(pick_seeds(self._space(data), rows), data, rows)
+
+    def learn_from(self, seeds: Rows, data: Slice, rows: Rows) -> Rounds:
+        """Run the rounds from known seeds."""
         space = self._space(data)
-        seeds = pick_seeds(space, rows)
         start = seed_centroids(space, seeds)
         none = np.zeros((0, *start.shape), np.int64)
         unclustered = Rounds(seeds, none, none[:, :, 0], start[None], np.array([rows.size]))

@@ -220,8 +220,11 @@ class BaseSPN(Queries, BaseEstimator):
         model, document = read_model(path, components)
         if document.get("estimator") != cls.__name__:
             raise StorageError(f"{path} holds a {document.get('estimator')}, not a {cls.__name__}")
-        estimator = cls(**document["parameters"])
-        estimator._restore(model, document)
+        try:
+            estimator = cls(**document["parameters"])
+            estimator._restore(model, document)
+        except (KeyError, TypeError, ValueError) as error:
+            raise StorageError(f"{path} does not describe a {cls.__name__}: {error}") from error
         return estimator
 
     def _extra(self) -> dict[str, Any]:
@@ -231,8 +234,11 @@ class BaseSPN(Queries, BaseEstimator):
 
     def _restore(self, model: Model, document: Mapping[str, Any]) -> None:
         """Take over a model that was read from a file."""
+        n_features, named = document["n_features"], document["named"]
+        if type(n_features) is not int or type(named) is not bool:
+            raise TypeError("it does not say what the features are")
         self._model = model
-        self._set_features(model.settings.schema.names[: document["n_features"]], document["named"])
+        self._set_features(model.settings.schema.names[:n_features], named)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.clustering import Clustering, QKMeans
-from unlearnspn.clustering.lloyd import seed_centroids
-from unlearnspn.clustering.qkmeans import Rounds
 from unlearnspn.independence import RDC, GTest, IndependenceTest
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.network import Node, Operation
@@ -77,16 +75,7 @@ class _Recall(Learner):
         found = np.searchsorted(rows, seeds)
         if (found == rows.size).any() or (rows[found] != seeds).any():
             raise StorageError("a seed of a node's clusters is not among its records")
-        return _rerun(self.clustering, data, rows, seeds)
-
-
-def _rerun(clustering: QKMeans, data: Slice, rows: Rows, seeds: Rows) -> Rounds:
-    """Run Q-k-means from known seeds."""
-    space = clustering._space(data)
-    start = seed_centroids(space, seeds)
-    none = np.zeros((0, *start.shape), np.int64)
-    unclustered = Rounds(seeds, none, none[:, :, 0], start[None], np.array([rows.size]))
-    return unclustered if seeds.size < 2 else clustering._run(space, unclustered, rows, 0)
+        return self.clustering.learn_from(seeds, data, rows)
 
 
 def _statistics(test: IndependenceTest[Any], data: Slice, rows: Rows, groups: Any, parts: tuple[Node, ...]) -> Any:
