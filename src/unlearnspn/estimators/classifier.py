@@ -115,4 +115,6 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
 
     def _restore(self, model: Model, document: Mapping[str, Any]) -> None:
         super()._restore(model, document)
-        self._label_dtype = document["labels"]
+        labels = document["labels"]
+        np.dtype(labels or None)  # raises if it is none
+        self._label_dtype = labels
