@@ -285,7 +285,7 @@ def test_refused_string_ids_leave_no_trace():
         ({"n_bins": 1}, "n_bins"),
         ({"min_rows": 0}, "min_rows"),
         ({"min_rows": 2.5}, "min_rows"),
-        ({"n_clusters": 1}, "n_clusters"),
+        ({"n_clusters": 0}, "n_clusters"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": "small"}, "epsilon"),
         ({"random_state": None}, "random_state"),

@@ -34,7 +34,7 @@ class SPN(DensityMixin, BaseSPN):
     clustering : {"qkmeans"} or a clustering, default="qkmeans"
         How the records of a node are clustered.
     n_clusters : int, default=2
-        Into how many clusters.
+        Into how many clusters; 1 to leave records together.
     epsilon : float, default=None
         The spacing of the lattice on which Q-k-means rounds its centroids, in standard deviations; None for one, and
         more with more than 16 variables. The coarser it is, the more rarely one record moves a centroid.

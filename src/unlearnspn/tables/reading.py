@@ -94,7 +94,9 @@ def read_table(X: Any, without: str | None = None) -> Table:
     table = open_table(X)
     positions = table.positions(without)
     if not positions:
-        raise InvalidTableError(f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) is too few")
+        raise InvalidTableError(
+            f"the table has no columns: 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
+        )
     columns = [table.read(position) for position in positions]
     return Table(columns, table.n_rows, table.named(positions), table.origin(positions))
 
@@ -156,7 +158,7 @@ def _open_frame(frame: Any) -> OpenTable:
 def _open_array(X: Any) -> OpenTable:
     if hasattr(X, "toarray"):
         raise InvalidTableError("sparse matrices are not supported: pass X.toarray()")
-    if isinstance(X, dict | str | bytes) or not hasattr(X, "__len__"):
+    if isinstance(X, dict | str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         raise InvalidTableError(f"X must be a table or a 2-D array, not {type(X).__name__}")
     library = Library.LISTS
     if isinstance(X, np.ndarray):
