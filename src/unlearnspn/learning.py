@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.clustering import Clustering
+from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import CategoricalCoder, Encoding
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import IndependenceTest
@@ -123,10 +124,10 @@ class Learner:
             none = not informative.any()
             operation = Operation.NAIVE_FACTORIZATION if none else Operation.SPLIT_UNINFORMATIVE
             return Decision(operation, marginals, informative)
-        if n_records <= self.min_rows:
+        if n_records <= self.min_rows and not self._has_class(place.scope):
             return Decision(Operation.NAIVE_FACTORIZATION, marginals, informative)
         independence = groups = None
-        if not place.connected:
+        if n_records > self.min_rows and not place.connected:
             independence = ask_independence()
             groups = self.independence.groups(independence, data)
             if groups.any():
@@ -135,6 +136,10 @@ class Learner:
         split = np.count_nonzero(self.clustering.sizes(clustering)) > 1
         operation = Operation.SPLIT_DATA if split else Operation.NAIVE_FACTORIZATION
         return Decision(operation, marginals, informative, independence, groups, clustering)
+
+    def _has_class(self, scope: Scope) -> bool:
+        """Tell whether some variables must not be factorized yet, because the class to be predicted is among them."""
+        return isinstance(self.clustering, ByClass) and self.clustering.concerns(scope)
 
     def make(self, decision: Decision, place: Place, rows: Rows) -> Node:
         """Make the node that was decided on, and learn its children."""

@@ -16,6 +16,7 @@ from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering
+from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
 from unlearnspn.derivation import Derivation
 from unlearnspn.errors import LastRecordError
@@ -46,6 +47,8 @@ class Settings:
     clustering: Clustering[Any]
     leaves: tuple[Leaf[Any], ...]
     tree: ChowLiu | None = None
+    #: The variable that is to be predicted, if there is one.
+    target: int | None = None
 
     @cached_property
     def released(self) -> bytes:
@@ -57,7 +60,8 @@ class Settings:
         """Fingerprint of everything."""
         numbers = struct.pack("<QqQ", self.seed, self.min_rows, self.n_bins)
         blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
-        return fingerprint([self.released, numbers, *blocks])
+        target = [] if self.target is None else [struct.pack("<q", self.target)]
+        return fingerprint([self.released, numbers, *blocks, *target])
 
     @property
     def root_place(self) -> Place:
@@ -66,8 +70,10 @@ class Settings:
 
     def learner(self, records: Records, encoding: Encoding) -> Learner:
         """Return the learner for records under an encoding."""
-        blocks = self.independence, self.clustering, self.leaves, self.tree
-        return Learner(records, encoding, self.min_rows, *blocks)
+        clustering = self.clustering
+        if self.target is not None:
+            clustering = ByClass(self.target, self.min_rows, clustering)
+        return Learner(records, encoding, self.min_rows, self.independence, clustering, self.leaves, self.tree)
 
 
 class Model:

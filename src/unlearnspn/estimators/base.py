@@ -107,6 +107,8 @@ class BaseSPN(Queries, BaseEstimator):
         if target is not None:
             table, schema = _beside(table, target), schema.with_target(target.column.name, target.column.family)
         settings = read_settings(self._parameters(target), schema)
+        if target is not None:
+            settings = replace(settings, target=len(feature_names))
         check_support(settings.leaves, table)
         self._model = Model.learn(settings, names, table)
         self._set_features(feature_names, named)

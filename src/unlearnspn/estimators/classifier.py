@@ -22,14 +22,18 @@ from unlearnspn.tables.origins import Library
 class SPNClassifier(ClassifierMixin, BaseSPN):
     """A sum-product network of features and class together; it predicts the class from the features it is given.
 
-    The parameters are those of `SPN`. Missing features are marginalised. The class is one more column of the model,
-    named as `y` is, or "target"; so all questions can be asked about it, too. Classes come and go with their records.
+    The parameters are those of `SPN`. Where that takes the variables of a node for independent, a classifier splits its
+    records by class first: with no more than `min_rows` records it is naive Bayes, with more of them a mixture of
+    naive Bayes models, one for each neighbourhood. Missing features are marginalised.
+
+    The class is one more column of the model, named as `y` is, or "target"; so all questions can be asked about it,
+    too. Classes come and go with their records.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> classifier = SPNClassifier(min_rows=30).fit(X, y)
+    >>> classifier = SPNClassifier().fit(X, y)
     >>> classifier.score(X, y) > 0.9
     True
     >>> classifier.unlearn([0, 17]).records_removed

@@ -48,11 +48,11 @@ def read_model(path: PathLike, components: Iterable[type] = ()) -> tuple[Model, 
 
 def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
     """Return what a file holds of a model."""
-    records, settings = model.records, model.settings
+    records, settings, clustering = model.records, model.settings, model.learner.clustering
     rows = canonical_rows(records)
     rank = np.zeros(len(records.ids), np.int64)
     rank[rows] = np.arange(len(rows))
-    answers = pack_answers(model.root, lambda statistics: seeds_of(settings.clustering, statistics), rank)
+    answers = pack_answers(model.root, lambda statistics: seeds_of(clustering, statistics), rank)
     described = {
         "settings": describe_settings(settings),
         "n_records": len(rows),

@@ -11,7 +11,7 @@ from unlearnspn.digests import describe
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
 from unlearnspn.model import Settings
-from unlearnspn.schema import Schema
+from unlearnspn.schema import Kind, Schema
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.columns import describe_schema, read_schema
 from unlearnspn.storage.errors import StorageError
@@ -52,6 +52,7 @@ def read_settings(described: Any, known: Mapping[str, type]) -> Settings:
     _require_offer("clustering", values["clustering"], Clustering)
     _require_offer("tree", values["tree"], ChowLiu | None)
     _require_leaves(values["leaves"], schema)
+    _require_target(values["target"], schema)
     return Settings(schema=schema, **values)
 
 
@@ -63,6 +64,14 @@ def _require_integer(name: str, value: Any, least: int, most: int) -> None:
 def _require_offer(name: str, block: Any, wanted: Any) -> None:
     if not isinstance(block, wanted):
         raise StorageError(f"{name} is {block!r}, which does not offer what it must")
+
+
+def _require_target(target: Any, schema: Schema) -> None:
+    if target is None:
+        return
+    _require_integer("target", target, 0, len(schema.variables) - 1)
+    if schema.variables[target].kind is not Kind.CATEGORICAL:
+        raise StorageError(f"column {schema.variables[target].name!r} is to be predicted, but is numeric")
 
 
 def _require_leaves(leaves: Any, schema: Schema) -> None:

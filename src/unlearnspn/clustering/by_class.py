@@ -1,0 +1,122 @@
+"""Clusters, and classes in the end: so that no leaf has to take class and features for independent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unlearnspn.clustering.base import Clustering, Labels
+from unlearnspn.hashing import fingerprint
+from unlearnspn.slices import Counts, Rows, Scope, Slice
+
+
+class Classes(NamedTuple):
+    """The levels of the classes that some rows have, in canonical order (-1, missing, last), and how many have each."""
+
+    levels: Counts
+    counts: Counts
+
+
+class Split(NamedTuple):
+    """What was asked: the statistics of the clustering, and the classes if it is these that split the rows."""
+
+    clusters: Any
+    classes: Classes | None
+
+
+@dataclass(frozen=True)
+class ByClass:
+    """Another clustering, and where that splits no further, or there are at most `min_rows` rows, one by class.
+
+    Only nodes with the class among their variables are split by it. It is constant below, so this happens once.
+    """
+
+    #: The variable that holds the classes.
+    target: int
+    min_rows: int
+    clustering: Clustering[Any]
+
+    def concerns(self, scope: Scope) -> bool:
+        """Tell whether the class is among some variables."""
+        return bool((scope == self.target).any())
+
+    def learn(self, data: Slice, rows: Rows) -> Split:
+        """Cluster some rows, or count their classes."""
+        return self._split(
+            data, rows.size, lambda: self.clustering.learn(data, rows), lambda: self._count(data, rows, rows[:0])
+        )
+
+    def revise(self, statistics: Split, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Split:
+        """Take rows out and put others in."""
+        clusters, classes = statistics
+
+        def ask_clustering() -> Any:
+            if clusters is None:
+                return self.clustering.learn(data, rows())
+            return self.clustering.revise(clusters, data, minus, plus, rows)
+
+        def count() -> Classes:
+            return self._count(data, rows(), plus[:0]) if classes is None else self._count(data, plus, minus, classes)
+
+        n_rows = int(self.sizes(statistics).sum()) + plus.size - minus.size
+        return self._split(data, n_rows, ask_clustering, count)
+
+    def assign(self, statistics: Split, data: Slice, rows: Rows) -> Labels:
+        """Return the cluster of each row, or the place of its class."""
+        if statistics.classes is None:
+            return self.clustering.assign(statistics.clusters, data, rows)
+        known = statistics.classes.levels
+        order = np.argsort(known)
+        return np.asarray(order[np.searchsorted(known, self._levels(data, rows), sorter=order)])
+
+    def sizes(self, statistics: Split) -> Counts:
+        """Return the number of rows of each cluster or class."""
+        if statistics.classes is None:
+            return self.clustering.sizes(statistics.clusters)
+        return statistics.classes.counts
+
+    def assigns_like(self, statistics: Split, other: Split) -> bool:
+        """Compare clusters or classes."""
+        if statistics.classes is None or other.classes is None:
+            both = statistics.classes is other.classes
+            return both and self.clustering.assigns_like(statistics.clusters, other.clusters)
+        return np.array_equal(statistics.classes.levels, other.classes.levels)
+
+    def fingerprint(self, statistics: Split, data: Slice) -> bytes:
+        """Hash what was asked; classes go by their own fingerprints."""
+        clusters, classes = statistics
+        parts = [b"by class", b"" if clusters is None else self.clustering.fingerprint(clusters, data)]
+        if classes is not None:
+            prints = np.append(data.encoding.categorical(self.target).category_prints, np.uint64(0))
+            parts.extend([prints[classes.levels].tobytes(), classes.counts.tobytes()])
+        return fingerprint(parts)
+
+    def _split(
+        self, data: Slice, n_rows: int, ask_clustering: Callable[[], Any], count: Callable[[], Classes]
+    ) -> Split:
+        """Ask for clusters if there are rows enough, and for classes if that gave no more than one."""
+        concerned = self.concerns(data.scope)
+        clusters = None
+        if n_rows > self.min_rows or not concerned:
+            clusters = ask_clustering()
+            if not concerned or np.count_nonzero(self.clustering.sizes(clusters)) > 1:
+                return Split(clusters, None)
+        return Split(clusters, count())
+
+    def _count(self, data: Slice, plus: Rows, minus: Rows, before: Classes | None = None) -> Classes:
+        """Count the classes of some rows, added to and taken from those there were before."""
+        coder = data.encoding.categorical(self.target)
+        counts = np.zeros(len(coder.categories) + 1, np.int64)  # the last, also reached as level -1, is missing
+        if before is not None:
+            counts[before.levels] = before.counts
+        np.add.at(counts, self._levels(data, plus), 1)
+        np.subtract.at(counts, self._levels(data, minus), 1)
+        order = np.append(coder.canonical_codes, -1)
+        occurring = order[counts[order] > 0]
+        return Classes(occurring, counts[occurring])
+
+    def _levels(self, data: Slice, rows: Rows) -> Counts:
+        return np.asarray(data.records.levels[rows, data.records.place[self.target]], np.int64)
