@@ -205,15 +205,25 @@ def _input_or_peak(unit, line, values):
     """Return the log-density of each value, or the largest where it is missing; of categories that can be named."""
     if unit is Unit.CATEGORICAL:
         return np.append(line, line[:-1].max() if line.size > 1 else line[0])[values]
-    own = line[OWN:]
+    return _input(unit, line, np.where(np.isnan(values), _mode(unit, line), values))
+
+
+def _mode(unit, line):
+    low, high, own = line[LOW], line[HIGH], line[OWN:]
+    if unit is Unit.HISTOGRAM:
+        edges = own[0] + own[1] * np.arange(own.size - 1)
+        left, right = np.clip(edges[:-1], low, high), np.clip(edges[1:], low, high)
+        return (0.5 * (left + right))[np.argmax(np.where(left < right, own[2:], -np.inf))]
     modes = {
         Unit.GAUSSIAN: lambda: own[0],
         Unit.EXPONENTIAL: lambda: 0.0,
         Unit.LOG_NORMAL: lambda: math.exp(own[0] - own[1] ** 2),
         Unit.POISSON: lambda: math.floor(own[0]),
-        Unit.HISTOGRAM: lambda: own[0] + own[1] * (np.argmax(own[2:]) + 0.5),
+        Unit.POINT: lambda: low,
     }
-    return _input(unit, line, np.where(np.isnan(values), modes[unit](), values))
+    if unit is Unit.POISSON:
+        low, high = math.ceil(max(low, 0.0)), np.floor(high)
+    return np.clip(modes[unit](), low, high)
 
 
 def _input_below(unit, line, values):

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given
+from sklearn.datasets import load_wine
 
 from brute_force import NEVER_SEEN, BruteForce, assert_same_logs
 from random_models import CATEGORICAL, NUMERIC, RECIPES, laws, random_models
@@ -136,3 +137,27 @@ def test_a_missing_category_is_summed_out(model):
         rows[-1, v] = NEVER_SEEN
         densities[-1] = math.exp(BruteForce(model.circuit).score_rows(rows[-1:])[0])
     assert math.fsum(densities.tolist()) == pytest.approx(alone, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_categories", [64, 65, 300])
+@pytest.mark.parametrize("factorization", ["naive", "chow-liu"])
+def test_columns_may_have_many_categories(n_categories, factorization):
+    """More than fit into the tables that kernels copy, or that small whole numbers are looked up in."""
+    rng = np.random.default_rng(0)
+    numbers = np.append(np.arange(n_categories - 2) - 3, [1e9, 0.25])
+    group = rng.integers(0, 2, 1500)
+    picks = np.append(np.arange(n_categories), rng.integers(0, n_categories, 1500 - n_categories))
+    table = np.column_stack([numbers[picks], np.where(rng.random(1500) < 0.8, group, picks % 2), group]).astype(object)
+    circuit = SPN(min_rows=200, categorical_features="all", factorization=factorization).fit(table).circuit_
+    assert len(circuit.categories("x0")) == n_categories
+    rows = np.concatenate([table[:400], [[0.5, 1, 0], [n_categories + 7.0, None, 1], [-9.0, 1, None], [None, 0, 1]]])
+    expected = BruteForce(circuit).score_rows(rows.tolist())
+    assert_same_logs(circuit.score_samples(rows), expected)
+    assert_same_logs(circuit.score_samples(rows.astype(float)), expected)
+
+
+def test_real_data_is_scored_as_by_the_slow_evaluator():
+    wine = load_wine(as_frame=True).frame.astype({"target": "str"})
+    circuit = SPN(min_rows=20).fit(wine).circuit_
+    assert len(circuit.layout) > 50
+    assert_same_logs(circuit.score_samples(wine), BruteForce(circuit).score_rows(wine.to_numpy(object).tolist()))

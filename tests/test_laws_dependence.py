@@ -39,14 +39,16 @@ def test_the_mutual_information_of_categories_is_that_of_their_table(model):
         assert result <= min(entropy(np.sum(joint, axis=axis)) for axis in (0, 1)) + 1e-12
 
 
-@laws(40)
-@given(model=random_models(least=2, most=4))
+@laws(25)
+@given(model=random_models(least=2, most=3))
 def test_mutual_information_is_symmetric_and_not_negative(model):
+    rng = model.rng()
+    circuit = model.circuit.condition(model.evidence(rng, model.some_columns(rng, most=2), ranges=2))
     for a, b in combinations(model.names, 2):
-        one, other = model.circuit.mutual_information(a, b, 8), model.spn.mutual_information(b, a, 8)
+        one, other = circuit.mutual_information(a, b, 8), circuit.mutual_information(b, a, 8)
         assert one == pytest.approx(other, rel=1e-9, abs=1e-12)
         assert 0.0 <= one <= math.log(8) + 1e-9
-        alone = model.circuit.marginal([b, a]).mutual_information(a, b, 8)
+        alone = circuit.marginal([b, a]).mutual_information(a, b, 8)
         assert alone == pytest.approx(one, rel=1e-9, abs=1e-12)
 
 

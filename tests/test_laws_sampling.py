@@ -182,6 +182,13 @@ def test_samples_are_tables_of_the_kind_that_went_in(make):
     assert np.isfinite(spn.score_samples(many)).all()
 
 
+def test_samples_of_a_marginal_have_its_columns_and_their_types():
+    table = frame()
+    samples = SPN(min_rows=30, threshold=0.2).fit(table).marginal(["sex", "count"]).sample(5, random_state=0)
+    assert list(samples.columns) == ["sex", "count"]
+    assert list(samples.dtypes) == [table["sex"].dtype, table["count"].dtype]
+
+
 def test_one_sample_is_the_default():
     assert SPN().fit(frame()).sample(random_state=0).shape == (1, 4)
 
