@@ -111,7 +111,6 @@ def test_bounds_go_by_name():
         ({"city": None, "rooms": None}, {}),
         ({"city": ["Atlantis", "Rome"]}, {"city": ["Lemuria", "Rome", "Mu"]}),
     ],
-    ids=repr,
 )
 def test_the_same_can_be_said_in_several_ways(spn, one, other):
     assert spn.condition(one) == spn.condition(other)
