@@ -79,7 +79,7 @@ def _combine(units: Units, child_starts: Starts, children: Indices, weights: Flo
             continue
         values[u] = 0.0 if units[u] == _SUM else 1.0
         for edge in range(child_starts[u], child_starts[u + 1]):
-            if units[u] == _SUM:
-                values[u] += weights[edge] * values[children[edge]]
-            else:
+            if units[u] == _PRODUCT:
                 values[u] *= values[children[edge]]
+            elif weights[edge] > 0.0:  # a part that is as good as impossible may have an infinite moment
+                values[u] += weights[edge] * values[children[edge]]
