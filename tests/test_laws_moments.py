@@ -148,6 +148,17 @@ def test_variance_does_not_cancel_far_from_zero():
     assert far.variance("x0") == pytest.approx(near.variance("x0"), rel=1e-5)
 
 
+def test_a_part_that_is_as_good_as_impossible_does_not_count():
+    """Its weight is too small for a number, and its variance too large for one."""
+    spn = SPN(min_rows=4, threshold=0.2).fit(
+        np.repeat([[0.0, 1.0], [1e300, 2.0]], 8, axis=0) * (1 + np.arange(16) / 1e3)[:, None]
+    )
+    near = spn.condition({"x0": Range(below=1.0)})
+    assert len(near.layout) > 1
+    assert near.variance("x0") > 0.0
+    assert near.expectation("x0") < 1.0
+
+
 def test_an_unseen_category_elsewhere_is_no_obstacle():
     rows = [[float(i % 7), "ab"[i % 2]] for i in range(40)]
     circuit = SPN(min_rows=5, threshold=0.2).fit(rows).circuit_
