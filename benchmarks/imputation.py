@@ -1,6 +1,6 @@
 """Blank cells at random, fill them in, and compare with column means and modes on rows held out.
 
-python benchmarks/imputation.py FOLDER [--share 0.2] [--seeds N] [--quick]
+python benchmarks/imputation.py FOLDER [--share 0.2] [--min-std S] [--seeds N] [--quick]
 
 A model is learned from rows in which a share of all cells is blanked. Of the rows held out, the same share is blanked
 and filled in, by means (numbers) and modes (categories) of the training rows, and by `impute`. Numbers are compared by
@@ -74,6 +74,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--seeds", type=int, default=3, help="how many times, with other blanks and other rows held out"
     )
+    parser.add_argument(
+        "--min-std", type=float, default=0.05, help="the model's, as a share of the columns' deviations"
+    )
     parser.add_argument("--quick", action="store_true", help="one seed, 5,000 rows")
     return parser.parse_args(arguments)
 
@@ -85,7 +88,9 @@ def main(arguments: list[str] | None = None) -> int:
         frame, options.seeds = frame.sample(5000, random_state=0), 1
     # Whole numbers come back as whole numbers; as floats the means are compared unrounded.
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("number").columns, float))
-    runs = [run(frame, options.share, seed, len(frame) // 5, SPN()) for seed in range(options.seeds)]
+    runs = [
+        run(frame, options.share, seed, len(frame) // 5, SPN(min_std=options.min_std)) for seed in range(options.seeds)
+    ]
     numeric = set(frame.select_dtypes("number").columns)
     table = Table(title=f"adult, {options.share:.0%} of the cells blanked: errors, {options.seeds} seeds")
     table.add_column("column")
