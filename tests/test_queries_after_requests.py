@@ -62,10 +62,17 @@ def ask(question, spn):
         return str(error)
 
 
-def pool(model, rng):
-    """Return rows to add or put in the place of others: like the table's, but mixed."""
+def more_rows(model, rng, n_rows):
+    """Return rows to add or put in the place of others: like the table's, some with something new."""
     width = len(model.recipes)
-    return model.table[rng.integers(0, len(model.table), (6, width)), np.arange(width)]
+    rows = model.table[rng.integers(0, len(model.table), (n_rows, 1)), np.arange(width)]
+    for v, recipe in enumerate(model.recipes):
+        new = rng.random(n_rows) < 0.3
+        if not recipe.categorical:
+            rows[new, v] = 40.0  # far out, so that the scale of the column changes
+        elif recipe.leaf is None and model.unseen(v) is not None:
+            rows[new, v] = model.unseen(v)
+    return rows
 
 
 def send_requests(model, spn, kinds):
@@ -74,8 +81,14 @@ def send_requests(model, spn, kinds):
     held = dict(enumerate(model.table.tolist()))
     for kind in kinds:
         spn.circuit_  # noqa: B018 - so that there is one to be brought up to date
-        some = rng.choice(sorted(held), min(int(rng.integers(1, 5)), len(held) - 1), replace=False).tolist()
-        rows = pool(model, rng)
+        size = min(int(rng.choice([1, 1, 3])), len(held) - 1)
+        # The latest records are the likely ones to have something that no other has.
+        some = (
+            sorted(held)[len(held) - size :]
+            if rng.random() < 0.5
+            else rng.choice(sorted(held), size, replace=False).tolist()
+        )
+        rows = more_rows(model, rng, size or 1)
         if kind == "learn":
             ids = [max(held) + 1 + i for i in range(len(rows))]
             spn.learn(rows, ids=ids)
