@@ -108,7 +108,9 @@ def load_splits(folder: Path, name: str) -> Splits:
 
 
 def fit(rows: pd.DataFrame, params: Params) -> SPN:
-    leaves = dict.fromkeys(rows.columns, "bernoulli")
+    # In a tree, a variable that knows both of its outcomes needs no third alternative for what was never seen.
+    trees = params.get("factorization") == "chow-liu"
+    leaves = dict.fromkeys(rows.columns, "bernoulli") if trees else None
     return SPN(categorical_features="all", leaves=leaves, **params).fit(rows)
 
 
