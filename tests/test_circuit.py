@@ -104,12 +104,24 @@ def test_a_single_input_is_a_circuit():
     assert circuit.expectation("x") == 3.0
 
 
-def test_deep_circuits_need_no_recursion():
+def braid(depth):
+    """Return a circuit in which everything is used twice, so that taking it apart would double it at each level."""
     one, other = product([normal(0), normal(1)]), product([normal(0, 9.0), normal(1)])
-    for _ in range(3000):  # a braid, in which everything is used twice, so that nothing can be taken apart
+    for _ in range(depth):
         weights = math.log(0.9), math.log(0.1)
         one, other = Sum((one, other), weights, shared=True), Sum((other, one), weights, shared=True)
-    layout = lower(lift(lower(mixture([one, other], HALF))))
+    return lower(mixture([one, other], HALF))
+
+
+def test_shared_parts_stay_shared():
+    layout = braid(10)
+    assert len(lift(layout).parts) < 10
+    assert lower(lift(lower(lift(layout)))).same(lower(lift(layout)))
+
+
+def test_deep_circuits_need_no_recursion():
+    assert len(lower(lift(braid(10)))) < 50  # else the next would not fit into any memory
+    layout = lower(lift(braid(3000)))
     assert len(layout) > 6000
     assert lower(lift(layout)).same(layout)
     domains = Domains(tuple(Domain(name, Kind.NUMERIC, Family.NUMBER) for name in "xy"))

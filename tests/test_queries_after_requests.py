@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from random_models import RandomModel, laws, random_models
-from unlearnspn import ImpossibleEvidenceError, InvalidEvidenceError, Range
+from unlearnspn import SPN, ImpossibleEvidenceError, InvalidEvidenceError, Range
 from unlearnspn.circuit.layout import lift, lower
 from unlearnspn.circuit.validation import validate
 
@@ -148,6 +149,28 @@ def test_a_circuit_is_in_good_order_whatever_it_came_from(model):
         validate(one.layout, [None if v else int(n) for v, n in zip(numeric, one.domains.n_categories, strict=True)])
         # Nothing is left to prune.
         assert lower(lift(one.layout)).same(one.layout)
+
+
+@pytest.mark.parametrize("factorization", ["naive", "chow-liu"])
+def test_what_no_request_touched_is_brought_up_to_date_with_its_columns(factorization):
+    """Smoothing knows how many categories a column has, though they may all be in another cluster."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 50)
+    words = np.array(["a", "b"], object)[rng.integers(0, 2, (2, 100))]
+    table = np.empty((100, 4), object)
+    table[:, 0], table[:, 1] = 100.0 * group + rng.standard_normal(100), 70.0 * group + rng.standard_normal(100)
+    table[:, 2], table[:, 3] = words
+    table[3, 2] = "rare"
+    estimator = SPN(min_rows=60, threshold=0.2, factorization=factorization)
+    spn, rest = clone(estimator).fit(table), np.delete(np.arange(100), 3)
+    before = spn.circuit_
+    assert not spn.unlearn(3).recoded
+    assert [child.n_records for child in spn.root_.children] in ([49, 50], [50, 49])
+    fresh = clone(estimator).fit(table[rest], ids=rest)
+    assert spn.circuit_ == fresh.circuit_
+    assert spn.score_samples(table).tobytes() == fresh.score_samples(table).tobytes()
+    assert not spn.learn(table[3:4], ids=[3]).recoded
+    assert spn.circuit_ == before
 
 
 def test_a_circuit_from_before_is_left_as_it_was():
