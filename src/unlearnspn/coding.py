@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.exact_sum import Moments
-from unlearnspn.hashing import Keys, derive_key, fingerprint, hash_counts
+from unlearnspn.hashing import Keys, derive_key, fingerprint
 from unlearnspn.tables import Category, token
 
 #: A feature of 4096 is one standard deviation of its column.
@@ -32,8 +32,9 @@ FEATURE_MISSING = -32768
 #: Categorical columns with more categories than this are grouped by hash for the decisions about structure.
 MAX_GROUPS = 32
 
-_CENTRE_SPACING = 4.0
-_SMALLEST_SCALE = 2.0**-1022
+CENTRE_SPACING = 4.0
+SMALLEST_SCALE = 2.0**-1022
+_LARGEST_HASH = np.uint64(2**64 - 1)
 
 Codes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.int16]
@@ -46,19 +47,22 @@ class NumericCoder:
     """Bins and scale of a numeric column."""
 
     key: int
-    moments: Moments
     n_landmarks: int
     landmarks: Keys
     edges: Floats
     #: A fingerprint for each code.
     prints: Keys
+    #: The standard deviation, rounded down to a power of two; 1 if all values are equal.
+    scale: float
+    #: The mean, rounded to a multiple of four scales.
+    centre: float
 
     @classmethod
-    def learn(cls, key: int, values: Floats, hashes: Keys, n_bins: int) -> NumericCoder:
-        """Learn from a whole column and its records' landmark hashes."""
-        moments = Moments.of(values.reshape(-1, 1), np.arange(len(values)))
+    def learn(cls, key: int, values: Floats, hashes: Keys, n_bins: int, moments: Moments) -> NumericCoder:
+        """Learn from a whole column, its records' landmark hashes and its moments."""
         prints = np.array([derive_key(key, "bin", bytes([code])) for code in range(n_bins + 1)], np.uint64)
-        return cls(key, moments, n_bins - 1, *_pick_landmarks(values, hashes, n_bins - 1), prints)
+        landmarks, edges = _pick_landmarks(values, hashes, n_bins - 1)
+        return cls(key, n_bins - 1, landmarks, edges, prints, *_scale_and_centre(moments))
 
     def revise(
         self,
@@ -69,39 +73,22 @@ class NumericCoder:
     ) -> NumericCoder:
         """Take the moments there will be, and the values and landmark hashes of the records that leave or come."""
         landmarks, edges = self.landmarks, self.edges
-        if self._touches(values, hashes):
+        if (hashes[~np.isnan(values)] <= self.landmark_end).any():
             landmarks, edges = _pick_landmarks(*remaining(), self.n_landmarks)
-        return NumericCoder(self.key, moments, self.n_landmarks, landmarks, edges, self.prints)
+        return NumericCoder(
+            self.key, self.n_landmarks, landmarks, edges, self.prints, *_scale_and_centre(moments)
+        )
 
-    def _touches(self, values: Floats, hashes: Keys) -> bool:
-        """Tell whether a record with such a hash is, or would be, a landmark."""
-        if self.landmarks.size == self.n_landmarks:
-            near = hashes <= self.landmarks[-1]
-            # Almost always nobody is near: that needs no look at the values.
-            return bool(near.any() and not np.isnan(values[near]).all())
-        return not np.isnan(values).all()
+    @property
+    def landmark_end(self) -> np.uint64:
+        """The hash up to which a record with a value is, or would be, a landmark."""
+        full = self.landmarks.size == self.n_landmarks
+        return np.uint64(self.landmarks[-1]) if full else _LARGEST_HASH
 
     @property
     def n_codes(self) -> int:
         """Code 0 is missing, then one for each bin."""
         return len(self.edges) + 2
-
-    @cached_property
-    def scale(self) -> float:
-        """The standard deviation, rounded down to a power of two; 1 if all values are equal."""
-        if self.moments.n == 0 or self.moments.spread() == 0:
-            return 1.0
-        return max(math.ldexp(1.0, self.moments.log2_variance() // 2), _SMALLEST_SCALE)
-
-    @cached_property
-    def centre(self) -> float:
-        """The mean, rounded to a multiple of four scales."""
-        spacing = _CENTRE_SPACING * self.scale
-        if self.moments.n == 0 or not math.isfinite(spacing):
-            return 0.0
-        mean = self.moments.mean()
-        centre = float(np.floor(mean / spacing + 0.5)) * spacing
-        return centre if math.isfinite(centre) else mean
 
     def codes(self, values: Floats) -> Codes:
         """Return each value's bin."""
@@ -120,14 +107,27 @@ class NumericCoder:
         same_edges = self.edges is other.edges or np.array_equal(self.edges, other.edges)
         return same_edges and self.scale == other.scale and self.centre == other.centre
 
-    @property
+    @cached_property
     def released(self) -> bytes:
         """Fingerprint of what the released model shows of this column: centre and scale."""
         return struct.pack("<dd", self.centre, self.scale)
 
+    @cached_property
     def kept(self) -> bytes:
-        """Fingerprint everything kept."""
-        return fingerprint([*self.moments.to_bytes(), self.landmarks.tobytes(), self.edges.tobytes()])
+        """Fingerprint of everything kept."""
+        return fingerprint([self.landmarks.tobytes(), self.edges.tobytes()])
+
+
+def _scale_and_centre(moments: Moments) -> tuple[float, float]:
+    scale = 1.0
+    if moments.n and moments.spread():
+        scale = max(math.ldexp(1.0, moments.log2_variance() // 2), SMALLEST_SCALE)
+    spacing = CENTRE_SPACING * scale
+    if moments.n == 0 or not math.isfinite(spacing):
+        return scale, 0.0
+    mean = moments.mean()
+    centre = float(np.floor(mean / spacing + 0.5)) * spacing
+    return scale, centre if math.isfinite(centre) else mean
 
 
 def _pick_landmarks(values: Floats, hashes: Keys, number: int) -> tuple[Keys, Floats]:
@@ -248,6 +248,9 @@ class CategoricalCoder:
         return fingerprint(sorted(self.index))
 
 
+_NO_CATEGORIES = CategoricalCoder.learn(0, ())
+
+
 def _rank(category: Category) -> tuple[int, Category]:
     """Return what categories of all types can be sorted by."""
     if isinstance(category, bool):
@@ -267,76 +270,49 @@ class Encoding:
     sizes: npt.NDArray[np.int64]
     #: Fingerprint of each code: one line for each variable, padded with zeros.
     prints: Keys
-    #: How many records have each level, one categorical variable after another.
-    level_counts: npt.NDArray[np.int64]
-    #: Where each variable's levels start in `level_counts`, and their number at the end.
+    #: Where each variable's levels start in one long list of them all, and their number at the end.
     level_starts: npt.NDArray[np.int64]
-    #: Fingerprint of each level, laid out like `level_counts`.
+    #: Fingerprint of each level, in that list.
     level_prints: Keys
     #: 16 bytes that stand for each level in the digest of the records; zeros, last, for a missing one.
     level_digests: npt.NDArray[np.uint8]
+    #: Scale and centre of each variable; zeros for categorical ones.
+    scales: Floats
+    centres: Floats
+    #: The hash up to which a record is a landmark of each variable.
+    landmark_ends: Keys
 
     @classmethod
     def of(cls, coders: Sequence[Coder]) -> Encoding:
-        """Gather coders; nothing is counted yet."""
+        """Gather coders."""
         lines = [coder.prints for coder in coders]
         prints = np.zeros((len(lines), max(map(len, lines))), np.uint64)
         for v, line in enumerate(lines):
             prints[v, : len(line)] = line
-        sizes = np.array([coder.n_codes for coder in coders], np.int64)
-        categorical = [coder if isinstance(coder, CategoricalCoder) else None for coder in coders]
-        starts = np.cumsum([0, *(0 if coder is None else len(coder.categories) for coder in categorical)])
-        counts = np.zeros(starts[-1], np.int64)
-        nothing = CategoricalCoder.learn(0, ())
-        levels = np.concatenate([(coder or nothing).category_prints for coder in categorical])
-        digests = [(coder or nothing).category_digests for coder in categorical]
-        digests.append(np.zeros((1, 16), np.uint8))
-        return cls(tuple(coders), sizes, prints, counts, starts, levels, np.concatenate(digests))
-
-    def revised(
-        self,
-        coders: Sequence[Coder],
-        minus: npt.NDArray[np.int32],
-        plus: npt.NDArray[np.int32],
-        variables: npt.NDArray[np.int64],
-    ) -> Encoding:
-        """Take levels out and put others in, [row, column] for some variables; categories nobody has vanish."""
-        encoding = self._with_coders(coders)
-        counts, starts = encoding.level_counts.copy(), encoding.level_starts[variables]
-        gone = (minus + starts)[minus >= 0]
-        np.subtract.at(counts, gone, 1)
-        np.add.at(counts, (plus + starts)[plus >= 0], 1)
-        encoding = replace(encoding, level_counts=counts)
-        vanished = np.unique(gone[counts[gone] == 0])
-        return encoding._without_levels(vanished) if vanished.size else encoding
-
-    def _with_coders(self, coders: Sequence[Coder]) -> Encoding:
-        """Exchange the coders, at little cost if no category came or went; counts are kept."""
-        same = all(
-            new is old or (isinstance(new, NumericCoder) and new.n_codes == old.n_codes)
-            for old, new in zip(self.coders, coders, strict=True)
+        categorical = [coder if isinstance(coder, CategoricalCoder) else _NO_CATEGORIES for coder in coders]
+        numeric = [coder if isinstance(coder, NumericCoder) else None for coder in coders]
+        return cls(
+            tuple(coders),
+            np.array([coder.n_codes for coder in coders], np.int64),
+            prints,
+            np.cumsum([0, *(len(coder.categories) for coder in categorical)]),
+            np.concatenate([coder.category_prints for coder in categorical]),
+            np.concatenate([*(coder.category_digests for coder in categorical), np.zeros((1, 16), np.uint8)]),
+            np.array([0.0 if coder is None else coder.scale for coder in numeric]),
+            np.array([0.0 if coder is None else coder.centre for coder in numeric]),
+            np.array([0 if coder is None else coder.landmark_end for coder in numeric], np.uint64),
         )
-        if same:
-            return replace(self, coders=tuple(coders))
-        encoding = Encoding.of(coders)
-        for v in range(len(coders)):
-            old = self.level_counts[self.level_starts[v] : self.level_starts[v + 1]]
-            start = encoding.level_starts[v]
-            encoding.level_counts[start : start + old.size] = old
-        return encoding
 
-    def _without_levels(self, vanished: npt.NDArray[np.int64]) -> Encoding:
-        owners = np.searchsorted(self.level_starts, vanished, side="right") - 1
-        coders = list(self.coders)
-        for v in np.unique(owners).tolist():
-            codes = vanished[owners == v] - self.level_starts[v]
-            coders[v] = self.categorical(v).drop(codes.tolist())
-        return self._with_coders(coders)
+    @cached_property
+    def released(self) -> bytes:
+        """Fingerprint of what the released model shows of the columns."""
+        return fingerprint(coder.released for coder in self.coders)
 
-    def kept(self) -> list[bytes]:
-        """Fingerprint everything kept: each numeric column, and all levels with their counts."""
-        numeric = [coder.kept() for coder in self.coders if isinstance(coder, NumericCoder)]
-        return [*numeric, hash_counts(self.level_counts, self.level_prints)]
+    @cached_property
+    def kept(self) -> bytes:
+        """Fingerprint of everything kept."""
+        numeric = [coder.kept for coder in self.coders if isinstance(coder, NumericCoder)]
+        return fingerprint([self.released, *numeric])
 
     def coming_from(self, before: Encoding) -> Encoding:
         """Return this encoding with the fingerprints of categories that are about to vanish still in place."""

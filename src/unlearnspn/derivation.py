@@ -1,45 +1,71 @@
 """From the network to the circuit that serves it: the state is left behind, and what needs no unit is pruned.
 
-Untouched parts are taken over from the last time: nodes are immutable, so a node that is still there gives the same
-expression, unless what its columns show of themselves (categories, centre, scale) has changed.
+Untouched parts are taken over from the last time: a sub-network with the same digest gives the same expression, unless
+what its columns show of themselves (categories, centre, scale) has changed.
 """
 
 from __future__ import annotations
 
 import math
-from weakref import WeakKeyDictionary
 
+from unlearnspn.blocks import N_RECORDS
 from unlearnspn.circuit.expressions import Expression, mixture, product
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.learning import Learner
 from unlearnspn.network import Node, Operation
 from unlearnspn.slices import Slice
 
 
 class Derivation:
-    """Derives expressions, and remembers those of nodes that are still in use."""
+    """Derives expressions, and remembers those of sub-networks that are still in use."""
 
     def __init__(self) -> None:
-        self._columns: tuple[bytes, ...] = ()
-        self._known: WeakKeyDictionary[Node, Expression] = WeakKeyDictionary()
+        self._columns = b""
+        self._known: dict[bytes, Expression] = {}
+        self._used: dict[bytes, Expression] = {}
 
-    def express(self, learner: Learner, root: Node) -> Expression:
-        """Return the network as an expression."""
-        columns = tuple(coder.released for coder in learner.encoding.coders)
+    def express(self, learner: Learner, network: FlatNetwork) -> Expression:
+        """Return a network, whose digests are known, as an expression."""
+        columns = learner.encoding.released
         if columns != self._columns:
-            self._columns, self._known = columns, WeakKeyDictionary()
-        return self._express(learner, root)
-
-    def _express(self, learner: Learner, node: Node) -> Expression:
-        if node.operation is Operation.CREATE_LEAF:
-            data = Slice(learner.records, learner.encoding, node.scope, node.key)
-            return learner.leaf(node.scope).express(node.statistics, data)
-        expression = self._known.get(node)
-        if expression is None:
-            parts = [self._express(learner, child) for child in node.children]
-            if node.operation is Operation.SPLIT_DATA:
-                total = node.n_records
-                expression = mixture(parts, [math.log(child.n_records / total) for child in node.children])
-            else:
-                expression = product(parts)
-            self._known[node] = expression
+            self._columns, self._known = columns, {}
+        self._used = {}
+        expression = self._express(learner, network, network.root)
+        self._known, self._used = self._used, {}
         return expression
+
+    def _express(self, learner: Learner, network: FlatNetwork, at: int) -> Expression:
+        name = network.digests[at][0]
+        expression = self._known.get(name)
+        if expression is not None:
+            self._keep_below(network, at)
+            return expression
+        node = network.shallow(at)
+        if node.operation is Operation.SPLIT_DATA:
+            parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
+            shares = [int(network.words[part + N_RECORDS]) / node.n_records for part in node.parts]  # type: ignore[operator]
+            expression = mixture(parts, [math.log(share) for share in shares])
+        else:
+            leaves = [_express_leaf(learner, node, leaf) for leaf in leaves_of(node)]
+            parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
+            expression = product([*leaves, *parts])
+        self._used[name] = expression
+        return expression
+
+    def _keep_below(self, network: FlatNetwork, at: int) -> None:
+        """Remember what a known expression consists of."""
+        for node in network.below(at):
+            name = network.digests[node][0]
+            self._used[name] = self._known[name]
+
+
+def leaves_of(node: Node) -> tuple[Node, ...]:
+    """Return the leaves right below a node, or the node itself if it is one."""
+    if node.operation is Operation.CREATE_LEAF:
+        return (node,)
+    return tuple(child for child in node.children if isinstance(child, Node) and child.operation is Operation.CREATE_LEAF)
+
+
+def _express_leaf(learner: Learner, parent: Node, leaf: Node) -> Expression:
+    data = Slice(learner.records, learner.encoding, leaf.scope, leaf.key)
+    return learner.leaf(leaf.scope).express(learner.statistics(leaf, parent), data)

@@ -6,70 +6,173 @@ what the columns show. The state digest also covers everything kept: records, de
 
 from __future__ import annotations
 
-import struct
+from hashlib import blake2b
 from typing import Any
 
-from unlearnspn.hashing import fingerprint
+import numpy as np
+from numba import njit
+
+from unlearnspn.blocks import (
+    CLUSTERING,
+    DIGESTED,
+    INDEPENDENCE,
+    KEY,
+    MARGINALS,
+    MARGINALS_HASH,
+    MEMBERS,
+    N_RECORDS,
+    OPERATION,
+    informative_at,
+    leaves_at,
+    numbers_at,
+    parts_at,
+    scope_at,
+)
+from unlearnspn.clustering.lloyd import describe_rounds
+from unlearnspn.exact_sum import Words
+from unlearnspn.flat_network import FlatNetwork, undigested
+from unlearnspn.hashing import fingerprint, mix64
+from unlearnspn.independence import asked_pairs
 from unlearnspn.learning import Learner
-from unlearnspn.marginals import hash_marginals
-from unlearnspn.network import Node, Operation
-from unlearnspn.slices import Slice
+from unlearnspn.slices import Counts, Slice
+from unlearnspn.totals import Totals
+from unlearnspn.walking import Ground, rounds_of, space_of
 
-FORMAT = b"unlearnspn 1"
-
-
-def node_digests(learner: Learner, node: Node) -> tuple[bytes, bytes]:
-    """Return the digests of a sub-network: of the released model, and of the state."""
-    if node.digests is None:
-        data = Slice(learner.records, learner.encoding, node.scope, node.key)
-        models, states = [], []
-        for child in node.children:
-            if child.operation is Operation.CREATE_LEAF and child.rows is None:
-                models.append(_leaf(learner, child))
-            else:
-                model, state = node_digests(learner, child)
-                models.append(model)
-                states.append(state)
-        if node.operation is Operation.CREATE_LEAF:
-            models.append(_leaf(learner, node))
-        head = node.operation.encode() + struct.pack("<q", node.n_records)
-        released = fingerprint([head, node.scope.tobytes(), *models])
-        node.digests = released, fingerprint([released, *_kept(learner, node, data), *states])
-    return node.digests
+FORMAT = b"unlearnspn 2"
+_SIZE = 32
 
 
-def _leaf(learner: Learner, node: Node) -> bytes:
-    """Return what a leaf contributes to its parent's digests: it keeps nothing that is not released."""
+@njit(cache=True, nogil=True)
+def _extended(buffer: Words, used: int, more: Words) -> Words:
+    if used + more.size > buffer.size:
+        grown = np.empty(2 * (used + more.size), np.int64)
+        grown[:used] = buffer[:used]
+        buffer = grown
+    buffer[used : used + more.size] = more
+    return buffer
+
+
+@njit(cache=True, nogil=True)
+def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
+    """Hash how many records have each category, whatever their codes; missing values are left out."""
+    low, high = np.uint64(0), np.uint64(0)
+    for code in range(1, ground.sizes[v]):
+        count = np.uint64(words[at + code])
+        if count:
+            name = mix64(ground.prints[v, code])
+            low += count * name
+            high += count * mix64(name)
+    return np.array([np.int64(low), np.int64(high)])
+
+
+@njit(cache=True, nogil=True)
+def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
+    leaves, scope = leaves_at(words, node), scope_at(words, node)
+    starts = np.zeros(ground.sizes.size, np.int64)
+    at = node + words[node + MARGINALS]
+    for v in scope:
+        starts[v] = at
+        at += ground.sizes[v]
+    for i in range(0, leaves.size, 2):
+        v, place = leaves[i], leaves[i + 1]
+        if place < 0:
+            continue
+        if place == 0:
+            found = _hash_counts(words, ground, starts[v], v)
+        else:
+            length = 1 + ground.windows[v, 1] + ground.windows[v, 2]
+            found = words[node + place : node + place + length]
+        buffer = _extended(buffer, used, np.array([v, found.size]))
+        buffer = _extended(buffer, used + 2, found)
+        used += 2 + found.size
+    return buffer, used
+
+
+@njit(cache=True, nogil=True)
+def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
+    head = words[node + MEMBERS : node + MEMBERS + 4]  # and the hash of the marginals
+    for more in (np.array([words[node + KEY]]), head, informative_at(words, node), numbers_at(words, node)):
+        buffer = _extended(buffer, used, more)
+        used += more.size
+    if words[node + INDEPENDENCE] > 0:
+        start = node + words[node + INDEPENDENCE]
+        asked = words[start : start + asked_pairs.HEAD + asked_pairs.PER_PAIR * words[start]]
+        buffer = _extended(buffer, used, asked)
+        used += asked.size
+    if words[node + CLUSTERING] > 0:
+        space = space_of(ground, words, node)
+        found = describe_rounds(space, rounds_of(words, node, space))
+        buffer = _extended(buffer, used, found)
+        used += found.size
+    return buffer, used
+
+
+@njit(cache=True, nogil=True)
+def _describe(words: Words, ground: Ground, nodes: Words) -> tuple[Words, Counts]:
+    """Write what nodes are as words: first what is released, then what is kept; return where each starts and ends."""
+    buffer, used = np.empty(256, np.int64), 0
+    bounds = np.empty((nodes.size, 3), np.int64)
+    for i in range(nodes.size):
+        node = nodes[i]
+        bounds[i, 0] = used
+        scope = scope_at(words, node)
+        head = np.array([words[node + OPERATION], words[node + N_RECORDS], scope.size, parts_at(words, node).size])
+        buffer = _extended(buffer, used, head)
+        buffer = _extended(buffer, used + head.size, scope)
+        buffer, used = _describe_leaves(words, ground, node, buffer, used + head.size + scope.size)
+        bounds[i, 1] = used
+        buffer, used = _describe_kept(words, ground, node, buffer, used)
+        bounds[i, 2] = used
+    return buffer[:used], bounds
+
+
+def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes]:
+    """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
+    words, digests = network.words, network.digests
+    nodes = undigested(words, network.root)
+    buffer, bounds = _describe(words, learner.ground, nodes)
+    described = memoryview(buffer).cast("B")
+    for node, (start, middle, end) in zip(nodes.tolist(), (8 * bounds).tolist(), strict=True):
+        model = blake2b(described[start:middle], digest_size=_SIZE)
+        state = blake2b(described[middle:end], digest_size=_SIZE)
+        if network.has_outside(node):
+            _add_outside(learner, network, node, model, state)
+        for part in parts_at(words, node).tolist():
+            released, kept = digests[part]
+            model.update(released)
+            state.update(kept)
+        released = model.digest()
+        state.update(released)
+        digests[node] = released, state.digest()
+    words[nodes + DIGESTED] = 1
+    return digests[network.root]
+
+
+def _add_outside(learner: Learner, network: FlatNetwork, at: int, model: Any, state: Any) -> None:
+    """Add what Python knows of a node."""
+    node = network.shallow(at)
     data = Slice(learner.records, learner.encoding, node.scope, node.key)
-    head = struct.pack("<qq", node.scope.size, node.n_records) + node.scope.tobytes()
-    return head + learner.leaf(node.scope).fingerprint(node.statistics, data)
+    inside = network.inside
+    for scope, statistics in node.factors:
+        if not inside.has(scope):
+            own = Slice(learner.records, learner.encoding, scope, node.key)
+            found = learner.leaf(scope).fingerprint(statistics, own)
+            model.update(fingerprint([scope.tobytes(), found]))
+    if node.independence is not None and not inside.independence:
+        state.update(fingerprint([b"independence", learner.independence.fingerprint(node.independence, data)]))
+    if node.clustering is not None and not inside.clustering:
+        state.update(fingerprint([b"clustering", learner.clustering.fingerprint(node.clustering, data)]))
 
 
-def _kept(learner: Learner, node: Node, data: Slice) -> list[bytes]:
-    clusters = struct.pack(f"<{len(node.clusters)}q", *node.clusters)
-    parts = [struct.pack("<QQQ", node.key, *node.members), clusters]
-    if node.marginals is not None:
-        encoding = learner.encoding
-        hashes = hash_marginals(node.marginals, node.scope, encoding.sizes, encoding.prints)
-        parts.append(b"marginals" + hashes.tobytes())
-    if node.independence is not None:
-        parts.append(b"independence" + learner.independence.fingerprint(node.independence, data))
-    if node.clustering is not None:
-        parts.append(b"clustering" + learner.clustering.fingerprint(node.clustering, data))
-    return parts
-
-
-def model_digest(learner: Learner, root: Node, settings: bytes) -> str:
+def model_digest(learner: Learner, root: bytes, settings: bytes) -> str:
     """Digest the released model; `settings` describes schema and leaves."""
-    columns = [coder.released for coder in learner.encoding.coders]
-    return fingerprint([FORMAT, b"model", settings, *columns, node_digests(learner, root)[0]]).hex()
+    return fingerprint([FORMAT, b"model", settings, learner.encoding.released, root]).hex()
 
 
-def state_digest(learner: Learner, root: Node, settings: bytes, multiset: bytes) -> str:
+def state_digest(learner: Learner, root: bytes, settings: bytes, totals: Totals, multiset: bytes) -> str:
     """Digest everything kept; `settings` describes all parameters, `multiset` the records themselves."""
-    columns = [coder.released for coder in learner.encoding.coders]
-    kept = [*columns, *learner.encoding.kept(), multiset]
-    return fingerprint([FORMAT, b"state", settings, *kept, node_digests(learner, root)[1]]).hex()
+    encoding = learner.encoding
+    return fingerprint([FORMAT, b"state", settings, encoding.kept, totals.digest(encoding), multiset, root]).hex()
 
 
 def describe(component: Any) -> bytes:

@@ -1,7 +1,8 @@
 """Exact sums of floats: taking a value out is the true inverse of putting it in, in any order.
 
-Every finite double is an integer multiple of 2**-1074, its square one of 2**-2148. Sums of these integers are exact
-Python integers; a compiled kernel gathers them in 32-bit limbs, relative to the smallest exponent that occurs.
+Every finite double is an integer multiple of 2**-1074, its square one of 2**-2148. Sums of these integers are kept in
+limbs of 32 bits, only those that the values of a column can reach: a column has a `Window` of them. Limbs are always
+carried through, so the same values have the same limbs, whatever the way they came.
 """
 
 from __future__ import annotations
@@ -16,66 +17,123 @@ from numba import njit
 from unlearnspn.hashing import integer_bytes
 
 Rows = npt.NDArray[np.int64]
+#: The bits of doubles.
 Bits = npt.NDArray[np.int64]
+#: Limbs of exact sums, among other integers.
+Words = npt.NDArray[np.int64]
+
+#: How many parts the exponents of doubles fall into, of 32 each: one for each limb that a value can start in.
+N_PARTS = 64
 
 _UNIT_EXPONENT = 1074
 _MASK32 = 0xFFFFFFFF
 _MASK27 = (1 << 27) - 1
+# A value reaches into three limbs, its square into five; one limb more is for the sum of up to 2**31 of them.
+FIRST_LIMBS, _SECOND_LIMBS = 4, 7
 
 
-@njit(cache=True)
-def _add(limbs: npt.NDArray[np.int64], term: int, shift: int, sign: int) -> None:
-    """Add ±term·2**shift to the limbs, for 0 ≤ term < 2**56."""
-    limb, bit = shift >> 5, shift & 31
+class Window(NamedTuple):
+    """Which limbs the sums of a column have: from the limb `low` on (2·`low` for squares)."""
+
+    low: int
+    n_first: int
+    n_second: int
+
+    @classmethod
+    def of(cls, parts: npt.NDArray[np.int64]) -> Window:
+        """Return the window for values whose exponents fall into some parts; `parts` counts them."""
+        reached = np.flatnonzero(parts)
+        if reached.size == 0:
+            return cls(0, FIRST_LIMBS, _SECOND_LIMBS)
+        low, high = int(reached[0]), int(reached[-1])
+        return cls(low, high - low + FIRST_LIMBS, 2 * (high - low) + _SECOND_LIMBS)
+
+    @property
+    def n_words(self) -> int:
+        """How many words a column's moments take: count, sum, sum of squares."""
+        return 1 + self.n_first + self.n_second
+
+
+@njit(cache=True, nogil=True)
+def exponent_part(pattern: int) -> int:
+    """Return the part that a value's exponent falls into; -1 if the value is zero or missing."""
+    exponent = (pattern >> 52) & 0x7FF
+    if exponent == 0x7FF or (pattern << 1) == 0:
+        return -1
+    return (max(exponent, 1) - 1) >> 5
+
+
+@njit(cache=True, nogil=True)
+def count_parts(bits: Bits, rows: Rows, column: int, parts: npt.NDArray[np.int64], sign: int) -> None:
+    """Count into which parts the exponents of some rows fall."""
+    for row in rows:
+        part = exponent_part(bits[row, column])
+        if part >= 0:
+            parts[part] += sign
+
+
+@njit(cache=True, nogil=True)
+def _add(words: Words, at: int, term: int, shift: int, sign: int) -> None:
+    """Add ±term·2**shift to limbs, for 0 ≤ term < 2**56."""
+    limb, bit = at + (shift >> 5), shift & 31
     low = (term & _MASK32) << bit
     high = (term >> 32) << bit
-    limbs[limb] += sign * (low & _MASK32)
-    limbs[limb + 1] += sign * ((low >> 32) + (high & _MASK32))
-    limbs[limb + 2] += sign * (high >> 32)
+    words[limb] += sign * (low & _MASK32)
+    words[limb + 1] += sign * ((low >> 32) + (high & _MASK32))
+    words[limb + 2] += sign * (high >> 32)
 
 
-@njit(cache=True)
-def _shift_range(bits: Bits, rows: Rows, column: int) -> tuple[int, int]:
-    smallest, largest = 4096, 0
+@njit(cache=True, nogil=True)
+def add_value(words: Words, at: int, pattern: int, window: tuple[int, int, int], sign: int) -> None:
+    """Put a value into moments that start at a word, or take it out; `carry` must follow."""
+    exponent = (pattern >> 52) & 0x7FF
+    if exponent == 0x7FF:  # missing
+        return
+    words[at] += sign
+    mantissa = pattern & ((1 << 52) - 1)
+    if exponent > 0:
+        mantissa |= 1 << 52
+    if mantissa == 0:
+        return
+    low, n_first, _ = window
+    shift = max(exponent, 1) - 1 - 32 * low
+    first, second = at + 1, at + 1 + n_first
+    _add(words, first, mantissa, shift, -sign if pattern < 0 else sign)
+    upper, lower = mantissa >> 27, mantissa & _MASK27
+    _add(words, second, lower * lower, 2 * shift, sign)
+    _add(words, second, 2 * upper * lower, 2 * shift + 27, sign)
+    _add(words, second, upper * upper, 2 * shift + 54, sign)
+
+
+@njit(cache=True, nogil=True)
+def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
+    """Carry limbs through, so that all but the last are from 0 to 2**32 - 1."""
+    _, n_first, n_second = window
+    for start, number in ((at + 1, n_first), (at + 1 + n_first, n_second)):
+        for limb in range(start, start + number - 1):
+            words[limb + 1] += words[limb] >> 32
+            words[limb] &= _MASK32
+
+
+@njit(cache=True, nogil=True)
+def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
+    """Put some rows of a column into moments that start at a word."""
     for row in rows:
-        pattern = bits[row, column]
-        exponent = (pattern >> 52) & 0x7FF
-        if exponent == 0x7FF or (pattern << 1) == 0:
-            continue
-        shift = max(exponent, 1) - 1
-        smallest = min(smallest, shift)
-        largest = max(largest, shift)
-    return smallest, largest
+        add_value(words, at, bits[row, column], window, 1)
+    carry(words, at, window)
 
 
-@njit(cache=True)
-def _limb_sums(bits: Bits, rows: Rows, column: int) -> tuple[int, int, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    smallest, largest = _shift_range(bits, rows, column)
-    span = max(largest - smallest, 0)
-    first = np.zeros((span >> 5) + 5, np.int64)
-    second = np.zeros((2 * span >> 5) + 8, np.int64)
-    count = 0
-    for row in rows:
-        pattern = bits[row, column]
-        exponent = (pattern >> 52) & 0x7FF
-        if exponent == 0x7FF:  # missing
-            continue
-        count += 1
-        mantissa = pattern & ((1 << 52) - 1)
-        if exponent > 0:
-            mantissa |= 1 << 52
-        if mantissa == 0:
-            continue
-        shift = max(exponent, 1) - 1 - smallest
-        _add(first, mantissa, shift, -1 if pattern < 0 else 1)
-        high, low = mantissa >> 27, mantissa & _MASK27
-        _add(second, low * low, 2 * shift, 1)
-        _add(second, 2 * high * low, 2 * shift + 27, 1)
-        _add(second, high * high, 2 * shift + 54, 1)
-    return count, smallest, first, second
+@njit(cache=True, nogil=True)
+def sum_columns(words: Words, bits: Bits, rows: Rows, columns: Rows, windows: npt.NDArray[np.int64]) -> None:
+    """Put some rows of some columns into moments that lie one after another."""
+    at = 0
+    for i in range(columns.size):
+        window = (windows[i, 0], windows[i, 1], windows[i, 2])
+        add_values(words, at, bits, rows, columns[i], window)
+        at += 1 + window[1] + window[2]
 
 
-def _assemble(limbs: npt.NDArray[np.int64]) -> int:
+def _assemble(limbs: Words) -> int:
     total = 0
     for limb in reversed(limbs.tolist()):
         total = (total << 32) + limb
@@ -100,8 +158,25 @@ class Moments(NamedTuple):
         >>> Moments.of(table, np.arange(4)).mean() == 0.1 / 3
         True
         """
-        count, smallest, first, second = _limb_sums(values.view(np.int64), rows, column)
-        return cls(count, _assemble(first) << smallest, _assemble(second) << 2 * smallest)
+        bits, parts = values.view(np.int64), np.zeros(N_PARTS, np.int64)
+        count_parts(bits, rows, column, parts, 1)
+        window = Window.of(parts)
+        words = np.zeros(window.n_words, np.int64)
+        add_values(words, 0, bits, rows, column, tuple(window))
+        return cls.from_words(words, window)
+
+    @classmethod
+    def from_words(cls, words: Words, window: Window) -> Moments:
+        """Read moments from their words."""
+        low, n_first, _ = window
+        first, second = _assemble(words[1 : 1 + n_first]), _assemble(words[1 + n_first :])
+        return cls(int(words[0]), first << 32 * low, second << 64 * low)
+
+    def to_words(self, window: Window) -> Words:
+        """Write moments as words."""
+        low, n_first, n_second = window
+        first, second = self.first >> 32 * low, self.second >> 64 * low
+        return np.array([self.n, *_limbs(first, n_first), *_limbs(second, n_second)], np.int64)
 
     def plus(self, other: Moments) -> Moments:
         """Merge two disjoint sets of values."""
@@ -142,3 +217,12 @@ class Moments(NamedTuple):
     def to_bytes(self) -> list[bytes]:
         """Return the canonical bytes of each number."""
         return [integer_bytes(number) for number in self]
+
+
+def _limbs(total: int, number: int) -> list[int]:
+    """Split an integer into limbs of 32 bits; the last takes the rest, and the sign."""
+    limbs = []
+    for _ in range(number - 1):
+        limbs.append(total & _MASK32)
+        total >>= 32
+    return [*limbs, total]

@@ -31,7 +31,7 @@ def mix64(x: np.uint64) -> np.uint64:
     return x ^ (x >> _S31)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def mix_keys(keys: Keys, salt: np.uint64) -> Keys:
     """Hash every key under a salt; equal hashes mean equal keys."""
     hashes = np.empty_like(keys)
@@ -48,16 +48,23 @@ def sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
     return int(low), int(high)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def mix_member(key: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return what a record adds to the fingerprint of a set of rows."""
+    return mix64(key), mix64(key ^ _SECOND)
+
+
+@njit(cache=True, nogil=True)
 def _sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.uint64]:
     low, high = np.uint64(0), np.uint64(0)
     for row in rows:
-        low += mix64(keys[row])
-        high += mix64(keys[row] ^ _SECOND)
+        one, other = mix_member(keys[row])
+        low += one
+        high += other
     return low, high
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sum_counts(counts: npt.NDArray[np.int64], prints: Keys) -> tuple[np.uint64, np.uint64]:
     low, high = np.uint64(0), np.uint64(0)
     for i in range(counts.size):

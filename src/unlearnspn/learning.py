@@ -10,16 +10,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.clustering import Clustering
+from unlearnspn.blocks import COUNTS, MOMENTS, OUTSIDE, Inside
+from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
-from unlearnspn.coding import CategoricalCoder, Encoding
+from unlearnspn.coding import Encoding, NumericCoder
+from unlearnspn.exact_sum import Moments, Words, sum_columns
 from unlearnspn.hashing import sum_keys
-from unlearnspn.independence import IndependenceTest
+from unlearnspn.independence import GTest, IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, LearnedDistribution
-from unlearnspn.marginals import add_codes, informativeness, varies
-from unlearnspn.network import Node, Operation, cluster_key, scope_key
+from unlearnspn.leaves.from_counts import FromCounts
+from unlearnspn.leaves.from_moments import FromMoments
+from unlearnspn.leaves.level_counts import LevelCounts
+from unlearnspn.marginals import add_codes, hash_marginals, informativeness, varies
+from unlearnspn.network import Factor, Node, Operation, cluster_key, scope_key
+from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.slices import Counts, Rows, Scope, Slice
+from unlearnspn.walking import Ground
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,9 +61,6 @@ class Decision:
     clustering: Any = None
 
 
-_LEAF = Decision(Operation.CREATE_LEAF)
-
-
 @dataclass(frozen=True, eq=False)
 class Learner:
     """What is needed to learn a node: the records under an encoding, and the building blocks."""
@@ -82,6 +86,44 @@ class Learner:
         assert self.tree is not None
         return np.array([self.tree.takes(leaf, self.encoding, v) for v, leaf in enumerate(self.leaves)], np.bool_)
 
+    @cached_property
+    def _hides(self) -> npt.NDArray[np.bool_]:
+        """Of which variables a code may stand for different values."""
+        return np.array([isinstance(c, NumericCoder) or c.grouped for c in self.encoding.coders], np.bool_)
+
+    @cached_property
+    def inside(self) -> Inside:
+        """Which statistics compiled code can revise: subclasses may do otherwise, so they are left to Python."""
+        kinds = [leaf_kind(leaf, hides) for leaf, hides in zip(self.leaves, self._hides, strict=True)]
+        asks, clusters = type(self.independence) is GTest, type(self.clustering) is QKMeans
+        return Inside(asks, clusters, np.array(kinds, np.uint8))
+
+    @cached_property
+    def ground(self) -> Ground:
+        """What a compiled walk needs to know."""
+        records, encoding, test, clustering = self.records, self.encoding, self.independence, self.clustering
+        n_variables = len(self.leaves)
+        asks, clusters = isinstance(test, GTest), isinstance(clustering, QKMeans)
+        return Ground(
+            records.codes,
+            records.features,
+            records.values.view(np.int64),
+            records.levels,
+            records.keys,
+            records.live,
+            records.is_numeric,
+            records.place,
+            encoding.sizes,
+            encoding.prints,
+            records.totals.windows,
+            self._hides,
+            self.min_rows,
+            float(test.threshold) if asks else 0.0,
+            x_log_x_table(),
+            clustering.n_clusters if clusters else 0,
+            np.array([clustering.spacing(n) if clusters else 0 for n in range(n_variables + 1)], np.int64),
+        )
+
     def leaf(self, scope: Scope) -> LearnedDistribution[Any]:
         """Return the distribution that a leaf over some variables has."""
         return self.leaves[int(scope[0])] if scope.size == 1 else self._joint_leaf
@@ -96,8 +138,6 @@ class Learner:
 
     def choose_operation(self, place: Place, rows: Rows) -> Decision:
         """Choose the operation for some rows, asking everything from scratch."""
-        if place.scope.size == 1:
-            return _LEAF
         data = self.slice(place)
         return self.decide(
             place,
@@ -118,7 +158,8 @@ class Learner:
         ask_clustering: Callable[[], Any],
     ) -> Decision:
         """Ask the questions of Algorithm 1 in its order; the costly ones only when it comes to them."""
-        data = self.slice(place)
+        if place.scope.size == 1:
+            return Decision(Operation.CREATE_LEAF, marginals, np.ones(1, np.bool_))
         informative = self._informative(place.scope, marginals, rows)
         if not informative.all():
             none = not informative.any()
@@ -129,7 +170,7 @@ class Learner:
         independence = groups = None
         if n_records > self.min_rows and not place.connected:
             independence = ask_independence()
-            groups = self.independence.groups(independence, data)
+            groups = self.independence.groups(independence, self.slice(place))
             if groups.any():
                 return Decision(Operation.SPLIT_VARIABLES, marginals, informative, independence, groups)
         clustering = ask_clustering()
@@ -143,27 +184,63 @@ class Learner:
 
     def make(self, decision: Decision, place: Place, rows: Rows) -> Node:
         """Make the node that was decided on, and learn its children."""
-        if decision.operation is Operation.CREATE_LEAF:
-            return self.create_leaf(place, rows)
         if decision.operation is Operation.SPLIT_DATA:
             clusters = self.split_rows(decision, place, rows)
-            children = tuple(self.learn_spn(place.cluster(c), part) for c, part in clusters.items())
-            return self.node(decision, place, rows.size, children=children, clusters=tuple(clusters))
-        scopes = self.split_scope(decision, place)
-        children = tuple(self.learn_factor(decision, place, scope, rows) for scope in scopes)
-        return self.node(decision, place, rows.size, rows=rows, children=children)
+            parts = tuple(self.learn_spn(place.cluster(c), part) for c, part in clusters.items())
+            return self.node(decision, place, rows.size, parts=parts, clusters=tuple(clusters))
+        leaves, groups = self.split_scope(decision, place)
+        parts = tuple(self.learn_spn(self.factor_place(decision, place, scope), rows) for scope in groups)
+        return self.node(decision, place, rows.size, rows=rows, parts=parts, factors=self.learn_factors(leaves, place, rows))
 
-    def learn_factor(self, decision: Decision, place: Place, scope: Scope, rows: Rows) -> Node:
-        """Learn a child of a product; a leaf has no choices of its own, so it needs no key of its own."""
-        if scope.size == 1 or decision.operation is Operation.NAIVE_FACTORIZATION:
-            return self.create_leaf(Place(scope, place.key, keeps_rows=False), rows)
-        connected = decision.operation is Operation.SPLIT_VARIABLES
-        return self.learn_spn(place.variables(scope, connected), rows)
+    def factor_place(self, decision: Decision, place: Place, scope: Scope) -> Place:
+        """Return where a sub-network of a product stands."""
+        return place.variables(scope, connected=decision.operation is Operation.SPLIT_VARIABLES)
 
-    def create_leaf(self, place: Place, rows: Rows) -> Node:
-        """CreateLeaf: learn the distribution of a single variable, or of several in a tree."""
-        statistics = self.leaf(place.scope).learn(self.slice(place), rows)
-        return self.node(_LEAF, place, rows.size, rows=rows, statistics=statistics)
+    def learn_factors(self, scopes: Sequence[Scope], place: Place, rows: Rows) -> tuple[Factor, ...]:
+        """CreateLeaf, for all leaves of a product: learn the distributions of single variables, or of several in a tree.
+
+        A leaf has no choices of its own, so it needs no key of its own.
+        """
+        kinds = self.inside.leaves
+        summed = [int(s[0]) for s in scopes if s.size == 1 and kinds[s[0]] == MOMENTS]
+        moments = dict(zip(summed, self._moments(np.array(summed, np.int64), rows), strict=True))
+        factors = []
+        for scope in scopes:
+            kind = kinds[scope[0]] if scope.size == 1 else OUTSIDE
+            if kind == OUTSIDE:
+                data = Slice(self.records, self.encoding, scope, place.key)
+                factors.append(Factor(scope, self.leaf(scope).learn(data, rows)))
+            else:
+                factors.append(Factor(scope, moments.get(int(scope[0]))))
+        return tuple(factors)
+
+    def _moments(self, variables: Scope, rows: Rows) -> list[Words]:
+        """Return the words of some variables' moments."""
+        if variables.size == 0:
+            return []
+        records = self.records
+        windows = records.totals.windows[variables]
+        ends = np.cumsum(1 + windows[:, 1] + windows[:, 2])
+        words = np.zeros(ends[-1], np.int64)
+        sum_columns(words, records.values.view(np.int64), rows, records.place[variables], windows)
+        return np.split(words, ends[:-1])
+
+    def statistics(self, leaf: Node, parent: Node | None) -> Any:
+        """Return the statistics of a leaf in the form that its distribution gave them."""
+        variable = int(leaf.scope[0])
+        kind = self.inside.leaves[variable] if leaf.scope.size == 1 else OUTSIDE
+        if kind == OUTSIDE:
+            return leaf.statistics
+        if kind == MOMENTS:
+            return Moments.from_words(leaf.statistics, self.records.totals.window(variable))
+        above = parent or leaf
+        assert above.marginals is not None
+        sizes = self.encoding.sizes[above.scope]
+        ends = np.cumsum(sizes)
+        place = int(np.searchsorted(above.scope, variable))
+        counts = above.marginals[ends[place] - sizes[place] + 1 : ends[place]]
+        occurring = np.flatnonzero(counts)
+        return LevelCounts(occurring, counts[occurring])
 
     def node(
         self,
@@ -186,27 +263,31 @@ class Learner:
             place.scope,
             n_records,
             marginals=decision.marginals,
+            informative=decision.informative,
             independence=decision.independence,
             clustering=decision.clustering,
             rows=rows,
             members=members or (0, 0),
+            connected=place.connected,
             **fields,
         )
 
-    def split_scope(self, decision: Decision, place: Place) -> list[Scope]:
-        """Return the scopes of a product's children: uninformative variables alone, groups by first variable."""
+    def split_scope(self, decision: Decision, place: Place) -> tuple[list[Scope], list[Scope]]:
+        """Return the scopes of a product's leaves, and those of its sub-networks, by their first variables."""
         scope = place.scope
-        if decision.operation is Operation.NAIVE_FACTORIZATION:
-            return self._factorize(decision, scope)
+        if decision.operation in (Operation.NAIVE_FACTORIZATION, Operation.CREATE_LEAF):
+            return self._factorize(decision, scope), []
         if decision.operation is Operation.SPLIT_UNINFORMATIVE:
             assert decision.informative is not None
             alone = np.flatnonzero(~decision.informative)
-            return [*(scope[i : i + 1] for i in alone), scope[decision.informative]]
-        assert decision.groups is not None
-        members: dict[int, list[int]] = {}
-        for v, group in zip(scope.tolist(), decision.groups.tolist(), strict=True):
-            members.setdefault(group, []).append(v)
-        return [np.array(variables, np.int64) for variables in members.values()]
+            groups = [*(scope[i : i + 1] for i in alone), scope[decision.informative]]
+        else:
+            assert decision.groups is not None
+            members: dict[int, list[int]] = {}
+            for v, group in zip(scope.tolist(), decision.groups.tolist(), strict=True):
+                members.setdefault(group, []).append(v)
+            groups = [np.array(variables, np.int64) for variables in members.values()]
+        return [group for group in groups if group.size == 1], [group for group in groups if group.size > 1]
 
     def _factorize(self, decision: Decision, scope: Scope) -> list[Scope]:
         """Return the scopes of leaves: first a tree, where several variables can form one, then single variables."""
@@ -231,6 +312,11 @@ class Learner:
         add_codes(self.records.codes, rows, scope, self.encoding.sizes, counts, 1)
         return counts
 
+    def hash_marginals(self, node: Node) -> Words:
+        """Fingerprint a node's marginals, whatever codes the categories have."""
+        hashes = hash_marginals(node.marginals, node.scope, self.encoding.sizes, self.encoding.prints)
+        return np.asarray(hashes.view(np.int64))
+
     def _informative(self, scope: Scope, marginals: Counts, rows: Callable[[], Rows]) -> npt.NDArray[np.bool_]:
         """Tell which variables have two different values, from the codes if they suffice, else from the values."""
         informative, undecided = informativeness(marginals, scope, self.encoding.sizes)
@@ -240,7 +326,19 @@ class Learner:
         return informative
 
     def _varies(self, variable: int, rows: Callable[[], Rows]) -> bool:
-        coder, column = self.encoding.coders[variable], self.records.place[variable]
-        if isinstance(coder, CategoricalCoder):
-            return coder.grouped and varies(self.records.levels[:, column], rows(), -1.0)
-        return varies(self.records.values[:, column], rows(), np.nan)
+        column = self.records.place[variable]
+        if not self._hides[variable]:
+            return False
+        if self.records.is_numeric[variable]:
+            return varies(self.records.values[:, column], rows(), np.nan)
+        return varies(self.records.levels[:, column], rows(), -1.0)
+
+
+def leaf_kind(leaf: Leaf[Any], hides: bool) -> int:
+    """Return how a leaf's statistics are kept; subclasses that do otherwise keep them outside."""
+    kind = type(leaf)
+    if isinstance(leaf, FromMoments) and kind.learn is FromMoments.learn and kind.revise is FromMoments.revise:
+        return MOMENTS
+    if not hides and isinstance(leaf, FromCounts) and kind.learn is FromCounts.learn and kind.revise is FromCounts.revise:
+        return COUNTS
+    return OUTSIDE

@@ -25,14 +25,16 @@ from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf
-from unlearnspn.network import Address, Node
+from unlearnspn.flat_network import FlatNetwork
+from unlearnspn.network import Node
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
-from unlearnspn.revision import Change, Revision
+from unlearnspn.revision import Revision
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
+from unlearnspn.totals import Totals
 
 
 @dataclass(frozen=True)
@@ -82,19 +84,19 @@ class Model:
     def __init__(self, settings: Settings, records: Records, root: Node) -> None:
         self.settings = settings
         self.records = records
-        self.root = root
-        #: The digests of the released model and of everything kept.
-        self.digests = self._digest(self.learner, root, records.multiset.tobytes())
+        self.learner = settings.learner(records, records.encoding)
+        self.network = FlatNetwork.of(root, self.learner.inside, self.learner.hash_marginals)
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
         self._derivation = Derivation()
         self._circuit: Circuit | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_derivation": None, "_circuit": None}
+        return {**vars(self), "learner": None, "_derivation": None, "_circuit": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "_derivation": Derivation()})
+        self.learner = self.settings.learner(self.records, self.records.encoding)
 
     @classmethod
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
@@ -111,21 +113,18 @@ class Model:
         return Model.learn(self.settings, self.records.ids_of(rows), self.records.export(rows, encoding))
 
     @property
-    def learner(self) -> Learner:
-        """The learner for the records as they are."""
-        return self.settings.learner(self.records, self.records.encoding)
+    def root(self) -> Node:
+        """The network as it is now, for reading."""
+        return self.network.show(self.network.root)
 
     @property
     def circuit(self) -> Circuit:
         """The circuit that serves the model; derived when it is first asked for after a change."""
         if self._circuit is None:
-            layout = lower(self._derivation.express(self.learner, self.root))
+            self.digests()
+            layout = lower(self._derivation.express(self.learner, self.network))
             self._circuit = Circuit(layout, self._domains(), self.origin)
         return self._circuit
-
-    def forget_circuit(self) -> None:
-        """Drop the circuit, because the model has changed; what did not change is taken over into the next."""
-        self._circuit = None
 
     def _domains(self) -> Domains:
         records, encoding = self.records, self.records.encoding
@@ -140,39 +139,45 @@ class Model:
 
     def digest(self) -> str:
         """Digest the released model."""
-        return self.digests[0]
+        return self.digests()[0]
 
     def state_digest(self) -> str:
         """Digest everything kept."""
-        return self.digests[1]
+        return self.digests()[1]
 
-    def _digest(self, learner: Learner, root: Node, multiset: bytes) -> tuple[str, str]:
+    def digests(self) -> tuple[str, str]:
+        """Digest the released model, and everything kept; what did not change is not hashed again."""
+        return self._digest(self.learner, self.records.totals, self.records.multiset)
+
+    def _digest(self, learner: Learner, totals: Totals, multiset: Any) -> tuple[str, str]:
+        released, kept = digests.digest_network(learner, self.network)
         return (
-            digests.model_digest(learner, root, self.settings.released),
-            digests.state_digest(learner, root, self.settings.all, multiset),
+            digests.model_digest(learner, released, self.settings.released),
+            digests.state_digest(learner, kept, self.settings.all, totals, multiset.tobytes()),
         )
 
     def revise(
-        self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
+        self, minus: Rows, ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
-        """Remove some records and add others, all or nothing."""
+        """Remove the records of some slots and add others, all or nothing."""
         if len(self.records) - len(minus) + len(ids) == 0:
             raise LastRecordError(
                 "this would remove the last record, and there is no model of no records: delete the model instead"
             )
         started = time.perf_counter()
-        before = self.digests
-        staged = self.records.stage(self.records.slots(minus), list(ids), table)
+        before = self.digests()
+        staged = self.records.stage(minus, ids, table)
+        request = _Request(self, staged)
         try:
-            outcome = self._outcome(staged)
+            request.carry_out()
         except BaseException:
-            self.records.discard(staged)
+            request.take_back()
             raise
         if dry_run:
-            self.records.discard(staged)
+            request.take_back()
         else:
-            outcome.apply(self, staged)
-        revision = outcome.revision
+            request.commit()
+        revision = request.revision
         return Report(
             records_removed=len(minus),
             records_added=len(ids),
@@ -180,60 +185,101 @@ class Model:
             subnetworks_learned=revision.subnetworks_learned,
             rows_moved=revision.rows_moved,
             changed_operations=tuple(revision.changed_operations),
-            recoded=outcome.recoded is not None or outcome.fresh is not None,
+            recoded=request.recoded,
             seconds=time.perf_counter() - started,
             digest_before=before[0],
-            digest_after=outcome.digests[0],
+            digest_after=request.digests[0],
             state_digest_before=before[1],
-            state_digest_after=outcome.digests[1],
+            state_digest_after=request.digests[1],
             dry_run=dry_run,
         )
 
-    def _outcome(self, staged: Staged) -> _Outcome:
-        """Work out what a staged change leads to, changing nothing."""
-        records = self.records
-        change = Change(staged.minus, staged.plus, lambda: records.rows_after(staged.minus, staged.plus))
-        if staged.encoding.crowded:
-            fresh = self._learn_afresh(staged, change.rows())
-            return _Outcome(Revision(fresh.learner, subnetworks_learned=1), fresh.root, fresh.digests, fresh=fresh)
-        if not staged.encoding.codes_like(records.encoding):
-            recoded = records.recoded(staged)
-            learner = self.settings.learner(recoded, staged.encoding)
-            root = learner.learn_spn(self.settings.root_place, change.rows())
-            after = self._digest(learner, root, staged.multiset.tobytes())
-            return _Outcome(Revision(learner, subnetworks_learned=1), root, after, recoded=recoded)
-        passing = staged.encoding.coming_from(records.encoding)
-        revision = Revision(self.settings.learner(records, passing))
-        root = revision.revise(self.root, self.settings.root_place, Address(), change)
-        learner = self.settings.learner(records, staged.encoding)
-        return _Outcome(revision, root, self._digest(learner, root, staged.multiset.tobytes()))
 
-    def _learn_afresh(self, staged: Staged, rows: Rows) -> Model:
-        """Learn from scratch on some rows, staged ones among them."""
-        return Model.learn(self.settings, self.records.ids_of(rows), self.records.export(rows, staged.encoding))
+class _Request:
+    """One change on its way: the network is changed first, then the records; until then all can be taken back.
 
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    """What a change leads to: a revised network, or a new one where the coding of the values itself changed.
-
-    New codes come with the same records, or, where they were given out anew, with a fresh model.
+    Where the coding of the values itself changes, everything is learned anew: on the same records with new codes, or,
+    where codes have to be given out anew, on fresh ones.
     """
 
-    revision: Revision
-    root: Node
     digests: tuple[str, str]
-    recoded: Records | None = None
-    fresh: Model | None = None
 
-    def apply(self, model: Model, staged: Staged) -> None:
-        """Put the outcome in the model's place."""
-        if self.fresh is not None:
-            model.records = self.fresh.records
+    def __init__(self, model: Model, staged: Staged) -> None:
+        self.model = model
+        self.staged = staged
+        self.recoded = False
+        self._records: Records | None = None
+        self._fresh: Model | None = None
+        self._learner = model.learner
+        self.revision = Revision(model.learner, model.network)
+
+    def carry_out(self) -> None:
+        """Bring the network to where the change leads."""
+        model, staged, records = self.model, self.staged, self.model.records
+        encoding, totals = staged.encoding, staged.totals
+        rows = records.rows_after(staged.minus, staged.plus) if self._needs_all_rows() else _NONE
+        if encoding.crowded:
+            self._learn_afresh(rows)
+            return
+        if not encoding.codes_like(records.encoding) or not np.array_equal(totals.windows, records.totals.windows):
+            self._learn_recoded(rows)
         else:
-            if self.recoded is not None:
-                model.records.adopt_codes(self.recoded)
-            model.records.commit(staged)
-        model.root = self.root
-        model.digests = self.digests
-        model.forget_circuit()
+            self._revise()
+        self.digests = model._digest(self._learner, totals, staged.multiset)
+
+    def _needs_all_rows(self) -> bool:
+        encoding, records = self.staged.encoding, self.model.records
+        self.recoded = encoding is not records.encoding and (
+            encoding.crowded or not encoding.codes_like(records.encoding)
+        )
+        self.recoded = self.recoded or not np.array_equal(self.staged.totals.windows, records.totals.windows)
+        return self.recoded
+
+    def _revise(self) -> None:
+        model, staged, records = self.model, self.staged, self.model.records
+        if staged.encoding is not records.encoding:
+            # What is about to vanish must still be known while it is taken out.
+            passing = staged.encoding.coming_from(records.encoding)
+            self.revision.learner = model.settings.learner(records, passing)
+            self._learner = model.settings.learner(records, staged.encoding)
+        elif self.revision.learner.ground.codes is not records.codes:
+            self._learner = self.revision.learner = model.settings.learner(records, records.encoding)
+        self.revision.revise(staged.minus, staged.plus)
+
+    def _learn_recoded(self, rows: Rows) -> None:
+        settings = self.model.settings
+        self._records = self.model.records.recoded(self.staged)
+        self._learner = settings.learner(self._records, self.staged.encoding)
+        self._learn(self._learner, rows)
+
+    def _learn(self, learner: Learner, rows: Rows) -> None:
+        self.revision.learner = learner
+        self.revision.replace(learner.learn_spn(self.model.settings.root_place, rows))
+
+    def _learn_afresh(self, rows: Rows) -> None:
+        """Learn from scratch, staged records among others."""
+        model, records = self.model, self.model.records
+        self._fresh = Model.learn(model.settings, records.ids_of(rows), records.export(rows, self.staged.encoding))
+        self.revision.subnetworks_learned += 1
+        self.digests = self._fresh.digests()
+
+    def take_back(self) -> None:
+        """Leave everything as it was."""
+        self.revision.take_back()
+        self.model.records.discard(self.staged)
+
+    def commit(self) -> None:
+        """Make the change real, and wipe what it removes."""
+        model = self.model
+        model._circuit = None
+        if self._fresh is not None:
+            model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
+            return
+        if self._records is not None:
+            model.records.adopt_codes(self._records)
+        model.records.commit(self.staged)
+        self.revision.commit()
+        model.learner = self._learner if self._records is None else model.settings.learner(model.records, model.records.encoding)
+
+
+_NONE = np.zeros(0, np.int64)

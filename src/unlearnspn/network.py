@@ -1,7 +1,7 @@
 """The network: nodes made by the paper's five operations, each with the state that lets it be revised.
 
-Nodes are immutable. A revision makes new nodes along the paths it touches and shares the rest, so the network before
-stays whole until the one after takes its place.
+Nodes are immutable: they are what LearnSPN makes, and what is read. `flat_network` holds the network that requests
+change, and gives nodes out that show it as it is.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from unlearnspn.exact_sum import Rows
 from unlearnspn.hashing import derive_key
@@ -74,6 +75,13 @@ def scope_key(parent: int, scope: Scope) -> int:
     return derive_key(parent, "scope", scope.astype("<i8").tobytes())
 
 
+class Factor(NamedTuple):
+    """A leaf of a product: its variables, and its statistics unless they are among the product's marginals."""
+
+    scope: Scope
+    statistics: Any
+
+
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class Node:
     """A node with its state: what was asked to choose its operation, kept so that it can be asked again.
@@ -86,26 +94,40 @@ class Node:
     key: int
     scope: Scope
     n_records: int
-    children: tuple[Node, ...] = ()
-    #: Split data: the cluster number of each child.
+    #: The sub-networks below, each of several variables; leaves are in `factors`.
+    parts: tuple[Node, ...] = ()
+    #: Split data: the cluster number of each part.
     clusters: tuple[int, ...] = ()
+    factors: tuple[Factor, ...] = ()
     #: How many records have each code, variable after variable.
     marginals: Counts | None = None
+    #: Which variables have two different values.
+    informative: npt.NDArray[np.bool_] | None = None
     independence: Any = None
     clustering: Any = None
-    #: Create leaf: the exact statistics of the distribution.
+    #: Create leaf: the exact statistics of the distribution, or the counts of codes.
     statistics: Any = None
     rows: Rows | None = None
     #: Fingerprint of the rows kept.
     members: tuple[int, int] = (0, 0)
-    #: Digests of the released model and of the state, once computed.
-    digests: tuple[bytes, bytes] | None = field(default=None, repr=False)
+    #: The parent split variables, so that these belong together.
+    connected: bool = False
+    _children: tuple[Node, ...] | None = field(default=None, repr=False)
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The leaves and the sub-networks below, in this order; a node that is a leaf itself has none."""
+        if self._children is None:
+            leaves = () if self.operation is Operation.CREATE_LEAF else self.factors
+            made = (Node(Operation.CREATE_LEAF, self.key, f.scope, self.n_records, statistics=f.statistics) for f in leaves)
+            self._children = (*made, *self.parts)
+        return self._children
 
     def gather_rows(self) -> Rows:
-        """Return the rows of a cluster, or of a split of the data."""
+        """Return the rows of a cluster, or of a split of the data, in no particular order."""
         if self.rows is not None:
             return self.rows
-        return np.concatenate([child.gather_rows() for child in self.children])
+        return np.concatenate([part.gather_rows() for part in self.parts])
 
     def walk(self, address: Address | None = None) -> Iterator[tuple[Address, Node]]:
         """Yield every node with its address, parents first."""

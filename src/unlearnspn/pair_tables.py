@@ -45,12 +45,13 @@ class PairTables(NamedTuple):
         return self.hashes.tobytes()
 
 
-@njit(cache=True)
-def _cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
+@njit(cache=True, nogil=True)
+def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
+    """Hash a pair of codes by their fingerprints."""
     return mix64(first ^ mix64(second))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts) -> None:
     """Count every row in the table of every pair."""
     width = scope.size
@@ -65,7 +66,7 @@ def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: C
                 start += sizes[u] * sizes[v]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def shift_pairs(
     codes: Codes,
     rows: Rows,
@@ -87,13 +88,13 @@ def shift_pairs(
                 v = scope[j]
                 other = np.int64(codes[row, v])
                 tables[start + code * sizes[v] + other] += sign
-                cell = _cell_hash(prints[u, code], prints[v, other])
+                cell = cell_hash(prints[u, code], prints[v, other])
                 hashes[0] += np.uint64(sign) * cell
                 hashes[1] += np.uint64(sign) * mix64(cell)
                 start += sizes[u] * sizes[v]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pair_cells(scope: Scope, sizes: Counts) -> int:
     """Return the number of cells of all pairs' tables."""
     total, squares = 0, 0
@@ -103,12 +104,12 @@ def pair_cells(scope: Scope, sizes: Counts) -> int:
     return (total * total - squares) // 2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _lookup(count: int, table: Counts) -> int:
     return table[count] if count < table.size else x_log_x(count)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tuple[int, int]:
     """Return G/2 as a fixed-point integer, and the degrees of freedom, of a table without its missing codes.
 
@@ -136,7 +137,7 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
     return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def hash_tables(tables: Counts, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
     """Sum count·hash over all cells: independent of the codes' order and of codes that nobody has."""
     width = scope.size
@@ -150,7 +151,7 @@ def hash_tables(tables: Counts, scope: Scope, sizes: Counts, prints: Keys) -> Ke
                 for b in range(sizes[v]):
                     count = np.uint64(tables[start + a * sizes[v] + b])
                     if count:
-                        cell = _cell_hash(prints[u, a], prints[v, b])
+                        cell = cell_hash(prints[u, a], prints[v, b])
                         hashes[0] += count * cell
                         hashes[1] += count * mix64(cell)
             start += sizes[u] * sizes[v]

@@ -24,7 +24,7 @@ X_LOG_X_BITS = 24
 _TABULATED = 4096
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def log(x: float) -> float:
     """Natural logarithm of a positive, normal double."""
     mantissa, exponent = math.frexp(x)
@@ -39,7 +39,7 @@ def log(x: float) -> float:
     return 2.0 * ratio * series + exponent * _LN2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sin(x: float) -> float:
     """Sine, to about 1e-12 for moderate arguments."""
     x = x - _TWO_PI * math.floor(x * _INVERSE_TWO_PI + 0.5)
@@ -50,7 +50,7 @@ def sin(x: float) -> float:
     return x * (1.0 + series)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def x_log_x(count: int) -> int:
     """Return count·ln(count) as an integer with `X_LOG_X_BITS` fractional bits, so that sums of it are exact."""
     if count < 2:
@@ -64,7 +64,7 @@ def x_log_x_table() -> npt.NDArray[np.int64]:
     return _tabulate(_TABULATED)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _tabulate(size: int) -> npt.NDArray[np.int64]:
     table = np.empty(size, np.int64)
     for count in range(size):

@@ -11,10 +11,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from unlearnspn.coding import (
     CategoricalCoder,
@@ -27,15 +28,18 @@ from unlearnspn.coding import (
     NumericCoder,
 )
 from unlearnspn.errors import RecordIdError
-from unlearnspn.exact_sum import Moments, Rows
+from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts
 from unlearnspn.hashing import Keys, derive_key, mix_keys
 from unlearnspn.ids import RecordId, record_keys
+from unlearnspn.key_index import KeyIndex
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.tables import Column, Family, Table
+from unlearnspn.totals import Columns, Totals, relaid, shift_totals
 
 T = TypeVar("T", bound=np.generic)
 
 _LANES = 8  # 64-bit lanes of the multiset digest
+_NOBODY = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,8 @@ class Staged:
 
     minus: Rows
     plus: Rows
-    ids: list[RecordId]
     encoding: Encoding
+    totals: Totals
     multiset: npt.NDArray[np.uint64]
     #: How many slots there were before.
     capacity: int
@@ -63,30 +67,43 @@ class Records:
         self.place = np.where(self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1).astype(
             np.int64
         )
-        self.index: dict[RecordId, int] = {}
-        self.ids: list[RecordId | None] = []
+        self.index = KeyIndex()
         self.free: list[int] = []
         self.encoding: Encoding
+        self.totals: Totals
         self.multiset = np.zeros(_LANES, np.uint64)
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self.live = np.zeros(0, np.bool_)
         self.keys: Keys = np.zeros(0, np.uint64)
+        #: The ids: numbers, or else texts.
+        self.ids: npt.NDArray[Any] = np.zeros(0, np.int64)
         self.values: Floats = np.zeros((0, n_numeric), np.float64)
         self.levels: Levels = np.zeros((0, n_variables - n_numeric), np.int32)
         self.codes: Codes = np.zeros((0, n_variables), np.uint8)
         self.features: Features = np.zeros((0, n_variables), np.int16)
+        self._salt = np.uint64(derive_key(seed, "landmark"))
 
     @classmethod
     def learn(cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table) -> Records:
         """Code a whole table."""
         records = cls(schema, seed, n_bins)
-        records._fill(list(ids), table)
+        records._fill(ids, table)
         return records
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @property
+    def capacity(self) -> int:
+        """How many slots there are."""
+        return len(self.live)
+
+    @property
+    def string_ids(self) -> bool:
+        """Whether the ids are texts."""
+        return self.ids.dtype == np.object_
 
     @property
     def rows(self) -> Rows:
@@ -100,9 +117,14 @@ class Records:
         live[plus] = True
         return np.flatnonzero(live)
 
-    def slots(self, ids: Sequence[RecordId]) -> Rows:
-        """Return the slots of known ids."""
-        return np.array([self.index[item] for item in ids], np.int64)
+    def find(self, ids: Sequence[RecordId]) -> Rows:
+        """Return the slot of each id, -1 for those that nobody has."""
+        if not ids or isinstance(ids[0], str) != self.string_ids:
+            return np.full(len(ids), -1)
+        slots = self.index.find(self.keys, record_keys(ids))
+        if self.string_ids:
+            slots[[slot >= 0 and self.ids[slot] != item for slot, item in zip(slots.tolist(), ids, strict=True)]] = -1
+        return slots
 
     def export(self, rows: Rows, encoding: Encoding) -> Table:
         """Return some rows as if they had been read from a table."""
@@ -117,31 +139,34 @@ class Records:
 
     def ids_of(self, rows: Rows) -> list[RecordId]:
         """Return the ids of some records."""
-        return [item for item in map(self.ids.__getitem__, rows.tolist()) if item is not None]
+        ids: list[RecordId] = self.ids[rows].tolist()
+        return ids
 
     # -- changing --------------------------------------------------------------------------------------------------
 
-    def stage(self, minus: Rows, ids: list[RecordId], table: Table | None) -> Staged:
+    def stage(self, minus: Rows, ids: Sequence[RecordId], table: Table | None) -> Staged:
         """Write new records into free slots and derive the coders for the records as they will be."""
-        capacity = len(self.ids)
+        capacity = self.capacity
         plus = self._reserve(len(ids))
         try:
-            self.keys[plus] = record_keys(ids)
-            self._name(plus, ids)
-            self._refuse_collisions(ids, lambda: self.keys[self.rows_after(minus, plus)])
-            encoding = self._revise_encoding(minus, plus, table)
+            if table is not None:
+                self.keys[plus] = record_keys(ids)
+                self.ids[plus] = ids
+                self._refuse_collisions(lambda: self.keys[self.rows_after(minus, plus)])
+            encoding, totals = self._revise_encoding(minus, plus, table)
             if table is not None:
                 self._write_codes(plus, encoding.coders)
             multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
         except BaseException:
             self._withdraw(plus, capacity)
             raise
-        return Staged(minus, plus, ids, encoding, multiset, capacity)
+        return Staged(minus, plus, encoding, totals, multiset, capacity)
 
     def recoded(self, staged: Staged) -> Records:
         """Return these records with the codes of a staged change's encoding; they share everything else."""
         recoded = copy(self)
         recoded.codes, recoded.features = self.codes.copy(), self.features.copy()
+        recoded.totals = staged.totals
         pairs = zip(self.encoding.coders, staged.encoding.coders, strict=True)
         changed = [v for v, (old, new) in enumerate(pairs) if not new.codes_like(old)]  # type: ignore[arg-type]
         recoded._write_codes(self.rows_after(staged.minus, staged.plus), staged.encoding.coders, changed)
@@ -154,11 +179,10 @@ class Records:
     def commit(self, staged: Staged) -> None:
         """Make a staged change real and wipe what it removes."""
         self.multiset = staged.multiset
-        for row in staged.minus.tolist():
-            del self.index[self.ids[row]]
-        self._occupy(staged.plus, staged.ids)
+        self.index.discard(self.keys, staged.minus)
+        self._occupy(staged.plus)
         self._release(staged.minus)
-        self.encoding = staged.encoding
+        self.encoding, self.totals = staged.encoding, staged.totals
 
     def discard(self, staged: Staged) -> None:
         """Forget a staged change."""
@@ -169,47 +193,61 @@ class Records:
     def _withdraw(self, rows: Rows, capacity: int) -> None:
         """Free reserved slots, and give back the room that was made for them."""
         self._release(rows)
-        if capacity < len(self.ids):
-            self.free = [slot for slot in self.free if slot < capacity]
-            del self.ids[capacity:]
+        if capacity < self.capacity:
+            self.free = [row for row in self.free if row < capacity]
             self._allocate(capacity)
 
     def _allocate(self, capacity: int) -> None:
         """Make room for `capacity` slots, keeping what is there; slots beyond must be free."""
-        self.live = _resized(self.live, capacity)
-        self.keys = _resized(self.keys, capacity)
-        self.values = _resized(self.values, capacity)
-        self.levels = _resized(self.levels, capacity)
-        self.codes = _resized(self.codes, capacity)
-        self.features = _resized(self.features, capacity)
-        self.free.extend(range(capacity - 1, len(self.ids) - 1, -1))
-        self.ids.extend([None] * (capacity - len(self.ids)))
+        self.free.extend(range(capacity - 1, self.capacity - 1, -1))
+        for name in ("live", "keys", "ids", "values", "levels", "codes", "features"):
+            setattr(self, name, _resized(getattr(self, name), capacity))
 
-    def _fill(self, ids: list[RecordId], table: Table) -> None:
+    def _fill(self, ids: Sequence[RecordId], table: Table) -> None:
+        if isinstance(ids[0], str):
+            self.ids = np.zeros(0, object)
         self._allocate(len(ids))
-        rows = self._reserve(len(ids))
-        self.keys[rows] = record_keys(ids)
-        self._refuse_collisions(ids, lambda: self.keys)
-        hashes = mix_keys(self.keys[rows], np.uint64(derive_key(self.seed, "landmark")))
-        coders: list[Coder] = []
-        for v, column in enumerate(table.columns):
-            key, place = derive_key(0, "variable", v.to_bytes(4, "little")), int(self.place[v])
-            if self.is_numeric[v]:
-                self.values[rows, place] = column.numbers()
-                coders.append(NumericCoder.learn(key, self.values[rows, place], hashes, self.n_bins))
-            else:
-                coders.append(self._write_levels(CategoricalCoder.learn(key, ()), place, rows, column))
-        levels, categorical = self.levels[rows], np.flatnonzero(~self.is_numeric)
-        self.encoding = Encoding.of(coders).revised(coders, levels[:0], levels, categorical)
+        self.free = []
+        rows = np.arange(len(ids))
+        self.keys[:] = record_keys(ids)
+        self.ids[:] = ids
+        self._refuse_collisions(lambda: self.keys)
+        coders = self._learn_coders(rows, table)
+        self.encoding = Encoding.of(coders)
+        for v in np.flatnonzero(~self.is_numeric).tolist():
+            start, end = self.encoding.level_starts[v : v + 2]
+            levels = self.levels[:, self.place[v]]
+            self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
-        self._name(rows, ids)
-        self._occupy(rows, ids)
+        self._occupy(rows)
         self.multiset = self._multiset_of(rows, self.encoding)
 
-    @staticmethod
-    def _refuse_collisions(ids: Sequence[RecordId], all_keys: Callable[[], Keys]) -> None:
+    def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
+        """Write the values of a whole table, total them, and learn how to code them."""
+        coders: dict[int, Coder] = {}
+        parts = np.zeros((len(table.columns), N_PARTS), np.int64)
+        bits = self.values.view(np.int64)
+        for v, column in enumerate(table.columns):
+            place = int(self.place[v])
+            if self.is_numeric[v]:
+                self.values[rows, place] = column.numbers()
+                count_parts(bits, rows, place, parts[v], 1)
+            else:
+                empty = CategoricalCoder.learn(_variable_key(v), ())
+                coders[v] = self._write_levels(empty, place, rows, column)
+        n_levels = sum(len(coder.categories) for coder in coders.values() if isinstance(coder, CategoricalCoder))
+        self.totals = totals = Totals.of(parts, self.is_numeric, n_levels)
+        hashes = mix_keys(self.keys, self._salt)
+        for v in np.flatnonzero(self.is_numeric).tolist():
+            place = int(self.place[v])
+            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, tuple(totals.window(v)))
+            values = self.values[:, place]
+            coders[v] = NumericCoder.learn(_variable_key(v), values, hashes, self.n_bins, totals.moments(v))
+        return [coders[v] for v in range(len(coders))]
+
+    def _refuse_collisions(self, all_keys: Callable[[], Keys]) -> None:
         """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
-        if not ids or isinstance(ids[0], int):
+        if not self.string_ids:
             return
         keys = all_keys()
         if len(np.unique(keys)) < len(keys):
@@ -217,48 +255,68 @@ class Records:
 
     def _reserve(self, number: int) -> Rows:
         if number > len(self.free):
-            used = len(self.ids) - len(self.free)
-            self._allocate(max(used + number, len(self.ids) + len(self.ids) // 8))
+            used = self.capacity - len(self.free)
+            self._allocate(max(used + number, self.capacity + self.capacity // 8))
         return np.array([self.free.pop() for _ in range(number)], np.int64)
 
-    def _name(self, rows: Rows, ids: list[RecordId]) -> None:
-        for row, item in zip(rows.tolist(), ids, strict=True):
-            self.ids[row] = item
-
-    def _occupy(self, rows: Rows, ids: list[RecordId]) -> None:
+    def _occupy(self, rows: Rows) -> None:
         self.live[rows] = True
-        self.index.update(zip(ids, rows.tolist(), strict=True))
+        self.index.add(self.keys, rows)
 
     def _release(self, rows: Rows) -> None:
-        for array in (self.live, self.keys, self.values, self.levels, self.codes, self.features):
+        for array in (self.live, self.keys, self.ids, self.values, self.levels, self.codes, self.features):
             array[rows] = 0
-        for row in rows.tolist():
-            self.ids[row] = None
-            self.free.append(row)
+        self.free.extend(rows.tolist())
 
-    def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> Encoding:
-        salt = np.uint64(derive_key(self.seed, "landmark"))
-        changed = np.concatenate([minus, plus])
-        hashes = mix_keys(self.keys[changed], salt)
-        coders: list[Coder] = []
-        for v, coder in enumerate(self.encoding.coders):
-            column = None if table is None else table.columns[v]
-            place = int(self.place[v])
+    def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> tuple[Encoding, Totals]:
+        """Revise the totals, and the coders of those columns that they may change."""
+        encoding, before = self.encoding, self.totals.copied()
+        if table is not None:
+            encoding, before = self._write_values(plus, table)
+        totals = before.copied()
+        hashes = mix_keys(self.keys[np.concatenate([minus, plus])], self._salt)
+        bits = self.values.view(np.int64)
+        columns = Columns(
+            self.is_numeric, self.place, encoding.scales, encoding.centres, encoding.landmark_ends, encoding.level_starts
+        )
+        found = shift_totals(columns, bits, self.levels, hashes, minus, plus, totals)
+        if not found.any():
+            return encoding, totals
+        totals = relaid(totals, before, found, bits, self.place, minus, plus)
+        coders = list(encoding.coders)
+        for v in np.flatnonzero(found).tolist():
+            coders[v] = self._revise_coder(coders[v], v, encoding, totals, minus, plus)
+        return _with_coders(encoding, totals, coders)
+
+    def _revise_coder(
+        self, coder: Coder, v: int, encoding: Encoding, totals: Totals, minus: Rows, plus: Rows
+    ) -> Coder:
+        """Return a column's coder for the records as they will be; the same one if it needs no change."""
+        if isinstance(coder, CategoricalCoder):
+            start, end = encoding.level_starts[v : v + 2]
+            unused = np.flatnonzero(totals.level_counts[start:end] == 0).tolist()
+            return coder.drop([code for code in unused if coder.categories[code] is not None])
+        changed, place = np.concatenate([minus, plus]), self.place[v]
+
+        def remaining() -> tuple[Floats, Keys]:
+            rows = self.rows_after(minus, plus)
+            return self.values[rows, place], mix_keys(self.keys[rows], self._salt)
+
+        hashes = mix_keys(self.keys[changed], self._salt)
+        revised = coder.revise(totals.moments(v), self.values[changed, place], hashes, remaining)
+        same = revised.codes_like(coder) and np.array_equal(revised.landmarks, coder.landmarks)
+        return coder if same else revised
+
+    def _write_values(self, rows: Rows, table: Table) -> tuple[Encoding, Totals]:
+        """Write a table's values, with room for categories that are new."""
+        coders = list(self.encoding.coders)
+        for v, column in enumerate(table.columns):
+            coder, place = coders[v], int(self.place[v])
             if isinstance(coder, CategoricalCoder):
-                coders.append(coder if column is None else self._write_levels(coder, place, plus, column))
-                continue
-            moments = coder.moments.minus(Moments.of(self.values, minus, place))
-            if column is not None:
-                self.values[plus, place] = column.numbers()
-                moments = moments.plus(Moments.of(self.values, plus, place))
-
-            def remaining(place: int = place) -> tuple[Floats, Keys]:
-                rows = self.rows_after(minus, plus)
-                return self.values[rows, place], mix_keys(self.keys[rows], salt)
-
-            coders.append(coder.revise(moments, self.values[changed, place], hashes, remaining))
-        categorical = np.flatnonzero(~self.is_numeric)
-        return self.encoding.revised(coders, self.levels[minus], self.levels[plus], categorical)
+                coders[v] = self._write_levels(coder, place, rows, column)
+            else:
+                self.values[rows, place] = column.numbers()
+        return _with_coders(self.encoding, self.totals, coders)
 
     def _write_levels(self, coder: CategoricalCoder, place: int, rows: Rows, column: Column) -> CategoricalCoder:
         """Write a column's categories, extending the coder by those it does not know."""
@@ -283,15 +341,53 @@ class Records:
         """Digest a set of records so that digests of disjoint sets add up, in any order."""
         if rows.size == 0:
             return np.zeros(_LANES, np.uint64)
-        parts = [self.keys[rows].view(np.uint8).reshape(len(rows), -1)]
-        parts.append(np.ascontiguousarray(self.values[rows]).view(np.uint8).reshape(len(rows), -1))
-        levels = self.levels[rows]
-        places = np.where(levels < 0, -1, levels + encoding.level_starts[np.flatnonzero(~self.is_numeric)])
-        parts.append(encoding.level_digests[places].reshape(len(rows), -1))
-        table = np.concatenate(parts, axis=1)
-        digests = b"".join(hashlib.blake2b(line).digest() for line in table)
+        starts = encoding.level_starts[:-1][~self.is_numeric]
+        words = encoding.level_digests.view(np.int64)
+        lines = _record_lines(self.keys, self.values.view(np.int64), self.levels, starts, words, rows)
+        digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
+
+
+def _variable_key(variable: int) -> int:
+    return derive_key(0, "variable", variable.to_bytes(4, "little"))
+
+
+def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) -> tuple[Encoding, Totals]:
+    """Exchange coders; counts of levels go with their categories, which keep their codes."""
+    if all(new is old for new, old in zip(coders, encoding.coders, strict=True)):
+        return encoding, totals
+    fresh = Encoding.of(coders)
+    counts = np.zeros(fresh.level_starts[-1], np.int64)
+    for v in range(len(coders)):
+        old, start = totals.level_counts[encoding.level_starts[v] : encoding.level_starts[v + 1]], fresh.level_starts[v]
+        counts[start : start + old.size] = old
+    return fresh, totals._replace(level_counts=counts)
+
+
+@njit(cache=True, nogil=True)
+def _record_lines(
+    keys: Keys,
+    bits: npt.NDArray[np.int64],
+    levels: Levels,
+    starts: npt.NDArray[np.int64],
+    level_digests: npt.NDArray[np.int64],
+    rows: Rows,
+) -> npt.NDArray[np.int64]:
+    """Write each record as a line of words: its key, its numbers, and two words for each of its categories."""
+    n_numbers, n_levels = bits.shape[1], levels.shape[1]
+    lines = np.empty((rows.size, 1 + n_numbers + 2 * n_levels), np.int64)
+    for i in range(rows.size):
+        row = rows[i]
+        lines[i, 0] = np.int64(keys[row])
+        for j in range(n_numbers):
+            lines[i, 1 + j] = bits[row, j]
+        for j in range(n_levels):
+            level = levels[row, j]
+            place = starts[j] + level if level >= 0 else len(level_digests) - 1
+            lines[i, 1 + n_numbers + 2 * j] = level_digests[place, 0]
+            lines[i, 2 + n_numbers + 2 * j] = level_digests[place, 1]
+    return lines
 
 
 def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:

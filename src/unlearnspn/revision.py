@@ -1,6 +1,7 @@
-"""UnlearnSPN, generalised: bring a node from S to S' = (S without minus) with plus, by propagating the change.
+"""UnlearnSPN, generalised: bring a network from S to S' = (S without minus) with plus, by propagating the change.
 
-Removal, batch removal, addition and correction are this one function. Its result is what LearnSPN makes of S'.
+Removal, batch removal, addition and correction are this one function. Its result is what LearnSPN makes of S'. A
+compiled walk makes the change wherever all decisions stay; what it could not decide is seen to here.
 """
 
 from __future__ import annotations
@@ -8,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from unlearnspn.exact_sum import Words, add_value, carry
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
-from unlearnspn.network import Address, Node, Operation
+from unlearnspn.network import Factor, Node, Operation
 from unlearnspn.report import ChangedOperation
-from unlearnspn.slices import Rows, Slice
+from unlearnspn.slices import Rows, Scope, Slice
+from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
 
 #: If more than this share of a cluster changes, it is learned anew, so that a large change is not walked in vain.
 LEARN_ANEW_SHARE = 0.25
@@ -27,7 +32,7 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What changes for a node: rows that leave it, and rows that come."""
+    """What changes for a node: rows that leave it, and rows that come, both in increasing order."""
 
     minus: Rows
     plus: Rows
@@ -54,29 +59,102 @@ class Change:
 
 @dataclass(eq=False)
 class Revision:
-    """One pass over a network; counts what it touches."""
+    """One pass over a network, which changes it; counts what it touches, and can be taken back."""
 
     learner: Learner
+    network: FlatNetwork
     nodes_visited: int = 0
     subnetworks_learned: int = 0
     rows_moved: int = 0
     changed_operations: list[ChangedOperation] = field(default_factory=list)
+    _trails: list[Trail] = field(default_factory=list)
+    #: Statistics that lie outside, as they were before.
+    _outside: list[tuple[int, Any]] = field(default_factory=list)
+    _linked: list[tuple[int, int]] = field(default_factory=list)
+    #: Nodes that are not needed any more, once the revision is done.
+    _replaced: list[int] = field(default_factory=list)
 
-    def revise(self, node: Node, place: Place, address: Address, change: Change) -> Node:
-        """Return what LearnSPN would make of the node's records after the change."""
-        if change.size == 0:
-            return node
-        self.nodes_visited += 1
-        if node.operation is Operation.CREATE_LEAF:
-            return self._revise_leaf(node, change)
+    def __post_init__(self) -> None:
+        self._before = self.network.mark()
+
+    # -- the whole network -----------------------------------------------------------------------------------------
+
+    def revise(self, minus: Rows, plus: Rows) -> None:
+        """Make the network what LearnSPN would make of the records after a change."""
+        self._revise(self.network.root, np.sort(minus), np.sort(plus))
+
+    def replace(self, root: Node) -> None:
+        """Put another network in the place of the whole."""
+        self.subnetworks_learned += 1
+        self._replace_all(self.network.root, self._store(root))
+
+    def commit(self) -> None:
+        """Wipe what is not needed any more."""
+        for node in self._replaced:
+            self.network.free(node)
+        self._replaced.clear()
+
+    def take_back(self) -> None:
+        """Make the network what it was before."""
+        network = self.network
+        for old, new in reversed(self._linked):
+            network.link(new, old)
+        for place, statistics in reversed(self._outside):
+            network.outside[place] = statistics
+        for trail in reversed(self._trails):
+            walk_back(network.words, self.learner.ground, trail)
+            mark_undigested(network.words, trail.steps[::STEP])
+        network.rewind(self._before)
+
+    # -- walking ---------------------------------------------------------------------------------------------------
+
+    def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
+        """Make a change at a node and below it."""
+        network = self.network
+        trail = walk(network.words, self.learner.ground, node, minus, plus)
+        self._trails.append(trail)
+        steps = trail.steps.reshape(-1, STEP)
+        self.nodes_visited += len(steps)
+        network.forget_shown(steps[:, 0].tolist())
+        for node, start, middle, end, outcome in steps[steps[:, -1] != 1].tolist():
+            left, came = trail.rows[start:middle], trail.rows[middle:end]
+            if outcome == REFUSED:
+                self._reconsider(node, left, came)
+            else:
+                assert outcome == MADE_INSIDE
+                self._revise_outside(node, left, came)
+
+    def _revise_outside(self, at: int, minus: Rows, plus: Rows) -> None:
+        """Revise the leaves of a node whose statistics lie outside."""
+        for place in self.network.leaves_outside(at):
+            scope, statistics = known = self.network.outside[place]
+            self._outside.append((place, known))
+            self.network.outside[place] = Factor(scope, self._revise_statistics(scope, statistics, minus, plus))
+
+    def _revise_statistics(self, scope: Scope, statistics: Any, minus: Rows, plus: Rows) -> Any:
+        data = Slice(self.learner.records, self.learner.encoding, scope, 0)
+        return self.learner.leaf(scope).revise(statistics, data, minus, plus)
+
+    # -- nodes whose decisions change ------------------------------------------------------------------------------
+
+    def _reconsider(self, at: int, minus: Rows, plus: Rows) -> None:
+        """Ask a node's questions again, and do what the answers demand."""
+        learner, network = self.learner, self.network
+        node = network.shallow(at)
+        place = Place(node.scope, node.key, keeps_rows=network.keeps_rows(at), connected=node.connected)
+        change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
+        if change.size > LEARN_ANEW_SHARE * (node.n_records + change.growth) and change.size > 1:
+            self._learn_anew(at, learner.learn_spn(place, change.rows()))
+            return
         decision = self.revise_operation(node, place, change)
         if decision.operation is not node.operation:
-            self.changed_operations.append(ChangedOperation(str(address), node.operation, decision.operation))
-            self.subnetworks_learned += 1
-            return self.learner.make(decision, place, change.rows())
-        if decision.operation is Operation.SPLIT_DATA:
-            return self._revise_split_data(node, place, address, change, decision)
-        return self._revise_product(node, place, address, change, decision)
+            changed = ChangedOperation(str(network.address(at)), node.operation, decision.operation)
+            self.changed_operations.append(changed)
+            self._learn_anew(at, learner.make(decision, place, change.rows()))
+        elif decision.operation is Operation.SPLIT_DATA:
+            self._revise_split_data(at, node, place, change, decision)
+        else:
+            self._revise_product(at, node, place, change, decision)
 
     def revise_operation(self, node: Node, place: Place, change: Change) -> Decision:
         """ReviseOperation: ask the questions again, of the records as they are after the change."""
@@ -102,79 +180,75 @@ class Revision:
         n_records = node.n_records + change.growth
         return learner.decide(place, n_records, marginals, change.rows, ask_independence, ask_clustering)
 
-    def _revise_leaf(self, node: Node, change: Change) -> Node:
-        learner = self.learner
-        data = Slice(learner.records, learner.encoding, node.scope, node.key)
-        statistics = learner.leaf(node.scope).revise(node.statistics, data, change.minus, change.plus)
-        rows, members = self._revise_rows(node, change)
-        return Node(
-            node.operation,
-            node.key,
-            node.scope,
-            node.n_records + change.growth,
-            statistics=statistics,
-            rows=rows,
-            members=members,
-        )
-
-    def _revise_product(self, node: Node, place: Place, address: Address, change: Change, decision: Decision) -> Node:
+    def _revise_product(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
         """Match the children by scope: those still there are revised, only new scopes are learned."""
-        known = {child.scope.tobytes(): child for child in node.children}
-        connected = decision.operation is Operation.SPLIT_VARIABLES
-        children = []
-        for scope in self.learner.split_scope(decision, place):
-            child = known.get(scope.tobytes())
-            if child is None:
+        learner = self.learner
+        leaves, groups = learner.split_scope(decision, place)
+        known = {self.network.scope_of(part).tobytes(): part for part in node.parts}  # type: ignore[arg-type]
+        parts: list[Any] = []
+        for scope in groups:
+            part = known.pop(scope.tobytes(), None)
+            if part is None:
                 self.subnetworks_learned += 1
-                children.append(self.learner.learn_factor(decision, place, scope, change.rows()))
-            elif child.operation is Operation.CREATE_LEAF:
-                self.nodes_visited += 1
-                children.append(self._revise_leaf(child, change))
-            else:
-                known_place = Place(child.scope, child.key, keeps_rows=False, connected=connected)
-                children.append(self.revise(child, known_place, address.variables(child.scope), change))
+                part = learner.learn_spn(learner.factor_place(decision, place, scope), change.rows())
+            parts.append(part)
+        factors = self._revise_factors(node, leaves, place, change)
         rows, members = self._revise_rows(node, change)
-        return self.learner.node(
-            decision,
-            place,
-            node.n_records + change.growth,
-            rows=rows,
-            members=members,
-            children=tuple(children),
+        revised = learner.node(
+            decision, place, node.n_records + change.growth, rows=rows, members=members, parts=tuple(parts), factors=factors
+        )
+        self._replace(at, revised, known.values())
+        for part in parts:
+            if isinstance(part, int):
+                self._revise(part, change.minus, change.plus)
+
+    def _revise_factors(self, node: Node, scopes: list[Scope], place: Place, change: Change) -> tuple[Factor, ...]:
+        """Match the leaves of a product by scope."""
+        known = {factor.scope.tobytes(): factor for factor in node.factors}
+        new = [scope for scope in scopes if scope.tobytes() not in known]
+        learned = iter(self.learner.learn_factors(new, place, change.rows()) if new else ())
+        return tuple(
+            self._revise_factor(known[scope.tobytes()], change) if scope.tobytes() in known else next(learned)
+            for scope in scopes
         )
 
-    def _revise_split_data(
-        self, node: Node, place: Place, address: Address, change: Change, decision: Decision
-    ) -> Node:
+    def _revise_factor(self, factor: Factor, change: Change) -> Factor:
+        scope, statistics = factor
+        if not self.network.inside.has(scope):
+            return Factor(scope, self._revise_statistics(scope, statistics, change.minus, change.plus))
+        if statistics is None:
+            return factor
+        ground, variable = self.learner.ground, int(scope[0])
+        words, window = statistics.copy(), tuple(ground.windows[variable].tolist())
+        for rows, sign in ((change.minus, -1), (change.plus, 1)):
+            _shift_moments(words, ground.bits, rows, int(ground.place[variable]), window, sign)
+        return Factor(scope, words)
+
+    def _revise_split_data(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
         """Hand every change to the cluster it concerns, and rows that change sides from one to the other."""
         clustering = self.learner.clustering
-        known = dict(zip(node.clusters, node.children, strict=True))
+        known: dict[int, int] = dict(zip(node.clusters, node.parts, strict=True))  # type: ignore[arg-type]
         if clustering.assigns_like(node.clustering, decision.clustering):
             changes = self._changes_in_place(known, place, change, decision)
         else:
             changes = self._changes_by_moving(known, place, change, decision)
-        children = {}
-        for c, size in enumerate(clustering.sizes(decision.clustering).tolist()):
-            part = changes.get(c)
-            if size == 0:
-                continue
-            if part is None:
-                children[c] = known[c]
-            elif c not in known or part.size > LEARN_ANEW_SHARE * size:
-                children[c] = self._learn(place.cluster(c), part.rows())
+        parts: dict[int, Any] = {}
+        for c in np.flatnonzero(clustering.sizes(decision.clustering)).tolist():
+            if c in known:
+                parts[c] = known.pop(c)
             else:
-                known_place = Place(place.scope, known[c].key, keeps_rows=True)
-                children[c] = self.revise(known[c], known_place, address.cluster(c), part)
-        return self.learner.node(
-            decision,
-            place,
-            node.n_records + change.growth,
-            children=tuple(children.values()),
-            clusters=tuple(children),
+                self.subnetworks_learned += 1
+                parts[c] = self.learner.learn_spn(place.cluster(c), changes[c].rows())
+        revised = self.learner.node(
+            decision, place, node.n_records + change.growth, parts=tuple(parts.values()), clusters=tuple(parts)
         )
+        self._replace(at, revised, known.values())
+        for c, part in parts.items():
+            if isinstance(part, int) and c in changes:
+                self._revise(part, changes[c].minus, changes[c].plus)
 
     def _changes_in_place(
-        self, known: dict[int, Node], place: Place, change: Change, decision: Decision
+        self, known: dict[int, int], place: Place, change: Change, decision: Decision
     ) -> dict[int, Change]:
         """Sort the change by cluster: all other rows stay where they are, and all other clusters as they are."""
         data, clustering = self.learner.slice(place), self.learner.clustering
@@ -184,24 +258,21 @@ class Revision:
         changes = {}
         for c in set(labels.tolist()):
             minus, plus = change.minus[left == c], change.plus[came == c]
-            changes[c] = Change(minus, plus, _rows_after(known.get(c), minus, plus))
+            changes[c] = Change(minus, plus, lambda plus=plus: plus)  # type: ignore[misc]
         return changes
 
     def _changes_by_moving(
-        self, known: dict[int, Node], place: Place, change: Change, decision: Decision
+        self, known: dict[int, int], place: Place, change: Change, decision: Decision
     ) -> dict[int, Change]:
         """Find the rows that change sides."""
         changes = {}
         for c, rows in self.learner.split_rows(decision, place, change.rows()).items():
-            before = np.sort(known[c].gather_rows()) if c in known else rows[:0]
-            plus = _difference(rows, before)
-            changes[c] = Change(_difference(before, rows), plus, lambda rows=rows: rows)  # type: ignore[misc]
-            self.rows_moved += len(_difference(plus, np.sort(change.plus)))
+            before = np.sort(self._rows_of(known[c])) if c in known else rows[:0]
+            minus, plus = _difference(before, rows), _difference(rows, before)
+            self.rows_moved += len(_difference(plus, change.plus))
+            if minus.size or plus.size:
+                changes[c] = Change(minus, plus, lambda rows=rows: rows)  # type: ignore[misc]
         return changes
-
-    def _learn(self, place: Place, rows: Rows) -> Node:
-        self.subnetworks_learned += 1
-        return self.learner.learn_spn(place, rows)
 
     def _revise_rows(self, node: Node, change: Change) -> tuple[Rows | None, tuple[int, int]]:
         """Bring the rows that a node keeps, if it does, and their fingerprint up to date."""
@@ -210,16 +281,54 @@ class Revision:
         keys = self.learner.records.keys
         left, came = sum_keys(keys, change.minus), sum_keys(keys, change.plus)
         low, high = ((now - a + b) & _MASK for now, a, b in zip(node.members, left, came, strict=True))
-        return _without_and_with(node.rows, change.minus, change.plus), (low, high)
+        return change.rows(), (low, high)
+
+    # -- blocks ----------------------------------------------------------------------------------------------------
+
+    def _rows_of(self, at: int) -> Rows:
+        rows = self.network.rows_of(at)
+        return self.learner.records.rows if rows is None else rows
+
+    def _rows_after(self, at: int, minus: Rows, plus: Rows) -> Rows:
+        """Return a node's rows after a change, which those above it may have gone through already."""
+        rest = _difference(np.sort(self._rows_of(at)), minus)
+        return np.sort(np.concatenate([rest, _difference(plus, rest)]))
+
+    def _store(self, node: Node) -> int:
+        return self.network.store(node, self.learner.hash_marginals)
+
+    def _learn_anew(self, at: int, node: Node) -> None:
+        """Put a network that was learned anew in a node's place."""
+        self.subnetworks_learned += 1
+        self._replace_all(at, self._store(node))
+
+    def _replace_all(self, old: int, new: int) -> None:
+        self._replaced.extend(self.network.below(old))
+        self._link(old, new)
+
+    def _replace(self, at: int, node: Node, dropped: Any) -> None:
+        """Put a node in another one's place, with those parts of it that are still there."""
+        self._replaced.append(at)
+        for part in dropped:
+            self._replaced.extend(self.network.below(part))
+        self._link(at, self._store(node))
+
+    def _link(self, old: int, new: int) -> None:
+        self.network.link(old, new)
+        self._linked.append((old, new))
+        mark_undigested(self.network.words, np.array([self.network.parent(new)]))
 
 
-def _rows_after(node: Node | None, minus: Rows, plus: Rows) -> Callable[[], Rows]:
-    if node is None:
-        return lambda: np.sort(plus)
-    return lambda: _without_and_with(np.sort(node.gather_rows()), minus, plus)
+@njit(cache=True, nogil=True)
+def _shift_moments(
+    words: Words, bits: Words, rows: Rows, column: int, window: tuple[int, int, int], sign: int
+) -> None:
+    for row in rows:
+        add_value(words, 0, bits[row, column], window, sign)
+    carry(words, 0, window)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _difference(rows: Rows, others: Rows) -> Rows:
     """Return the rows that are not among the others; both are sorted."""
     missing = np.empty(rows.size, np.int64)
@@ -231,22 +340,3 @@ def _difference(rows: Rows, others: Rows) -> Rows:
             missing[number] = row
             number += 1
     return missing[:number].copy()
-
-
-@njit(cache=True)
-def _without_and_with(rows: Rows, minus: Rows, plus: Rows) -> Rows:
-    """Change a sorted set of rows."""
-    minus, plus = np.sort(minus), np.sort(plus)
-    changed = np.empty(rows.size - minus.size + plus.size, np.int64)
-    place, gone, come = 0, 0, 0
-    for row in rows:
-        if gone < minus.size and minus[gone] == row:
-            gone += 1
-            continue
-        while come < plus.size and plus[come] < row:
-            changed[place] = plus[come]
-            place, come = place + 1, come + 1
-        changed[place] = row
-        place += 1
-    changed[place:] = plus[come:]
-    return changed

@@ -20,12 +20,15 @@ class NodeView:
     (4, ('x0', 'x1'), '/')
     """
 
-    __slots__ = ("_address", "_learner", "_node")
+    __slots__ = ("_address", "_learner", "_node", "_parent")
 
-    def __init__(self, learner: Learner, node: Node, address: Address | None = None) -> None:
+    def __init__(
+        self, learner: Learner, node: Node, address: Address | None = None, parent: Node | None = None
+    ) -> None:
         self._learner = learner
         self._node = node
         self._address = address or Address()
+        self._parent = parent
 
     @property
     def node(self) -> Node:
@@ -63,7 +66,7 @@ class NodeView:
         """The children: parts of a mixture (split data) or factors of a product (all other operations)."""
         addresses = self._node.addresses(self._address)
         pairs = zip(self._node.children, addresses, strict=True)
-        return tuple(NodeView(self._learner, child, address) for child, address in pairs)
+        return tuple(NodeView(self._learner, child, address, self._node) for child, address in pairs)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -85,12 +88,15 @@ class NodeView:
         if self.operation is not Operation.CREATE_LEAF:
             return {}
         data = Slice(self._learner.records, self._learner.encoding, self._node.scope, self._node.key)
-        return self._learner.leaf(data.scope).parameters(self._node.statistics, data)
+        return self._learner.leaf(data.scope).parameters(self._learner.statistics(self._node, self._parent), data)
 
     def walk(self) -> Iterator[NodeView]:
         """Yield this node and all below it, parents first."""
-        for address, node in self._node.walk(self._address):
-            yield NodeView(self._learner, node, address)
+        pending = [self]
+        while pending:
+            view = pending.pop()
+            yield view
+            pending.extend(reversed(view.children))
 
     def __repr__(self) -> str:
         return (

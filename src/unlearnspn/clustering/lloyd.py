@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
+from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows, Scope
@@ -39,7 +40,52 @@ class Space(NamedTuple):
     spacing: int
 
 
-@njit(cache=True)
+class Rounds(NamedTuple):
+    """What a run keeps: the seeds' slots; each round's sums, counts and resulting centroids; the final sizes."""
+
+    seeds: Rows
+    counts: Lines
+    sizes: Counts
+    sums: Lines
+    centroids: Lines
+
+
+_HEAD = 3  # how many seeds there are, how many rounds, and how many sizes
+
+
+@njit(cache=True, nogil=True)
+def rounds_at(words: Words, start: int, width: int) -> Rounds:
+    """Return what is kept in words from somewhere on, for lines of some width; nothing is copied."""
+    n_seeds, n_rounds, n_sizes = words[start], words[start + 1], words[start + 2]
+    seeds = start + _HEAD
+    counts = seeds + n_seeds
+    sizes = counts + n_rounds * n_seeds
+    sums = sizes + n_sizes
+    centroids = sums + n_rounds * n_seeds * width
+    end = centroids + (n_rounds + 1) * n_seeds * width
+    return Rounds(
+        words[seeds:counts],
+        words[counts:sizes].reshape(n_rounds, n_seeds),
+        words[sizes:sums],
+        words[sums:centroids].reshape(n_rounds, n_seeds, width),
+        words[centroids:end].reshape(n_rounds + 1, n_seeds, width),
+    )
+
+
+def line_width(words: Words) -> int:
+    """Return the width of the lines of what is kept in words of their own."""
+    n_seeds, n_rounds, n_sizes = words[:_HEAD].tolist()
+    in_lines = words.size - _HEAD - n_seeds - n_rounds * n_seeds - n_sizes
+    return int(in_lines // (n_seeds * (2 * n_rounds + 1)))
+
+
+def to_words(rounds: Rounds) -> Words:
+    """Write what is kept as words."""
+    head = [rounds.seeds.size, len(rounds.counts), rounds.sizes.size]
+    return np.concatenate([np.array(head, np.int64), *(part.ravel() for part in rounds)])
+
+
+@njit(cache=True, nogil=True)
 def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
     """Return where each variable's entries start, and the width of a line."""
     offsets = np.zeros(scope.size + 1, np.int64)
@@ -49,7 +95,7 @@ def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
     return offsets
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _costs(space: Space, centroids: Lines) -> Lines:
     """Turn the coordinates of indicators into what each code adds to the distance."""
     costs = centroids.copy()
@@ -66,7 +112,7 @@ def _costs(space: Space, centroids: Lines) -> Lines:
     return costs
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def nearest(space: Space, row: int, costs: Lines) -> int:
     """Return the nearest centroid, the first of equals; missing values count for nothing."""
     best, smallest = 0, np.int64(0)
@@ -84,7 +130,7 @@ def nearest(space: Space, row: int, costs: Lines) -> int:
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
     for i in range(space.scope.size):
         feature = np.int64(space.features[row, space.scope[i]])
@@ -95,7 +141,7 @@ def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
             line[space.offsets[i] + 1] += sign
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _snap(space: Space, name: np.uint64, total: int, count: int) -> np.int64:
     """Round total/count to the lattice {shift + spacing·z} of the coordinate with this name, in integers."""
     shift = np.int64(mix64(name ^ space.key) % np.uint64(space.spacing))
@@ -103,7 +149,7 @@ def _snap(space: Space, name: np.uint64, total: int, count: int) -> np.int64:
     return shift + space.spacing * (numerator // (2 * count * space.spacing))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines) -> Lines:
     """Return the clusters' means on the lattice; an empty cluster keeps its centroid.
 
@@ -129,7 +175,7 @@ def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines) -> Lin
     return centroids
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _distance(space: Space, a: int, b: int) -> np.int64:
     distance = np.int64(0)
     for v in space.scope:
@@ -142,7 +188,7 @@ def _distance(space: Space, a: int, b: int) -> np.int64:
     return distance
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _seed_score(space: Space, row: int, seeds: Rows, salt: np.uint64) -> tuple[float, np.uint64]:
     """Return the row's rank as the next seed: Exp(hash)/D², smallest first; infinite if it lies on a seed."""
     draw = mix64(space.keys[row] ^ salt)
@@ -159,12 +205,12 @@ def _seed_score(space: Space, row: int, seeds: Rows, salt: np.uint64) -> tuple[f
     return -log(uniform) / nearest, draw
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _salt(space: Space, seed: int) -> np.uint64:
     return mix64(space.key + np.uint64(seed))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _pick_seed(space: Space, rows: Rows, seeds: Rows, salt: np.uint64) -> int:
     """Return the best row as the next seed, or -1 if every row lies on a seed."""
     best, best_score, best_draw = -1, np.inf, np.uint64(0)
@@ -175,7 +221,7 @@ def _pick_seed(space: Space, rows: Rows, seeds: Rows, salt: np.uint64) -> int:
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
     seeds = np.empty(space.n_clusters, np.int64)
@@ -187,7 +233,7 @@ def pick_seeds(space: Space, rows: Rows) -> Rows:
     return seeds
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     """Tell whether learning without `minus` and with `plus` picks the same seeds."""
     for row in minus:
@@ -207,7 +253,7 @@ def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def seed_centroids(space: Space, seeds: Rows) -> Lines:
     """Return the seeds themselves as the first centroids."""
     centroids = np.zeros((seeds.size, space.offsets[-1]), np.int64)
@@ -222,7 +268,7 @@ def seed_centroids(space: Space, seeds: Rows) -> Lines:
     return centroids
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def repeats(centroids: Lines, last: int) -> bool:
     """Tell whether the last set of centroids has occurred before."""
     for earlier in range(last):
@@ -231,7 +277,7 @@ def repeats(centroids: Lines, last: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Counts, sign: int) -> None:
     """Add rows to their clusters, or take them out."""
     for row in rows:
@@ -240,7 +286,7 @@ def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Cou
         _add_row(space, row, sums[c], sign)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines) -> int:
     """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all."""
     for r in range(first, sums.shape[0]):
@@ -253,41 +299,38 @@ def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines,
     return len(sums)
 
 
-@njit(cache=True)
-def revise_rounds(
-    space: Space,
-    minus: Rows,
-    plus: Rows,
-    seeds: Rows,
-    sums: Lines,
-    counts: Lines,
-    centroids: Lines,
-    sizes: Counts,
-) -> int:
-    """Apply a change to every round and to the final sizes, in place.
+@njit(cache=True, nogil=True)
+def shift_rounds(space: Space, rounds: Rounds, rows: Rows, sign: int) -> None:
+    """Take rows out of every round and of the final sizes, or put them in, in place; centroids stay."""
+    for r in range(len(rounds.sums)):
+        costs = _costs(space, rounds.centroids[r])
+        _shift_rows(space, rows, costs, rounds.sums[r], rounds.counts[r], sign)
+    if len(rounds.sizes) == 1:
+        rounds.sizes[0] += sign * rows.size
+        return
+    costs = _costs(space, rounds.centroids[-1])
+    for row in rows:
+        rounds.sizes[nearest(space, row, costs)] += sign
 
-    Return how many rounds hold with the centroids they lead to: all of them, fewer if from there on the rounds must
-    be run on all rows, -1 if the seeds themselves are others.
-    """
-    if not _seeds_hold(space, minus, plus, seeds):
+
+@njit(cache=True, nogil=True)
+def rounds_that_hold(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> int:
+    """Tell how many rounds still lead to the same centroids; -1 if the seeds themselves are others."""
+    if not _seeds_hold(space, minus, plus, rounds.seeds):
         return -1
-    for r in range(sums.shape[0]):
-        costs = _costs(space, centroids[r])
-        _shift_rows(space, minus, costs, sums[r], counts[r], -1)
-        _shift_rows(space, plus, costs, sums[r], counts[r], 1)
-        changed = _quantise(space, sums[r], counts[r], centroids[r])
-        if not np.array_equal(changed, centroids[r + 1]):
-            centroids[r + 1] = changed
+    for r in range(len(rounds.sums)):
+        if not np.array_equal(next_centroids(space, rounds, r), rounds.centroids[r + 1]):
             return r
-    costs = _costs(space, centroids[-1])
-    for row in minus:
-        sizes[nearest(space, row, costs)] -= 1
-    for row in plus:
-        sizes[nearest(space, row, costs)] += 1
-    return len(sums)
+    return len(rounds.sums)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def next_centroids(space: Space, rounds: Rounds, r: int) -> Lines:
+    """Return the centroids that a round leads to."""
+    return _quantise(space, rounds.sums[r], rounds.counts[r], rounds.centroids[r])
+
+
+@njit(cache=True, nogil=True)
 def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
     """Return the nearest centroid of each row."""
     costs = _costs(space, centroids)
@@ -297,21 +340,43 @@ def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
     return labels
 
 
-@njit(cache=True)
-def hash_rounds(space: Space, rounds: Lines) -> Keys:
-    """Hash each line of each round, independently of the codes' order and of codes that nobody has."""
-    n_rounds, n_lines, _ = rounds.shape
-    hashes = np.zeros((n_rounds, n_lines, 2), np.uint64)
-    for r in range(n_rounds):
-        for line in range(n_lines):
-            for i in range(space.scope.size):
-                v, start = space.scope[i], space.offsets[i]
-                for entry in range(start, space.offsets[i + 1]):
-                    value = np.uint64(rounds[r, line, entry])
-                    if value:
-                        place = entry - start
-                        name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
-                        name = mix64(name)
-                        hashes[r, line, 0] += value * name
-                        hashes[r, line, 1] += value * mix64(name)
-    return hashes
+@njit(cache=True, nogil=True)
+def _hash_line(space: Space, line: Counts) -> tuple[np.uint64, np.uint64]:
+    """Hash a line, independently of the codes' order and of codes that nobody has."""
+    low, high = np.uint64(0), np.uint64(0)
+    for i in range(space.scope.size):
+        v, start = space.scope[i], space.offsets[i]
+        for entry in range(start, space.offsets[i + 1]):
+            value = np.uint64(line[entry])
+            if value:
+                place = entry - start
+                name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
+                name = mix64(name)
+                low += value * name
+                high += value * mix64(name)
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def describe_rounds(space: Space, rounds: Rounds) -> Words:
+    """Return words that are equal exactly if what is kept is, whatever slots records and codes categories have."""
+    n_rounds, n_seeds, _ = rounds.sums.shape
+    words = np.empty(3 + n_seeds + rounds.counts.size + rounds.sizes.size + 2 * n_seeds * (2 * n_rounds + 1), np.int64)
+    words[0], words[1], words[2] = n_seeds, n_rounds, rounds.sizes.size
+    at = 3
+    for seed in rounds.seeds:
+        words[at] = np.int64(space.keys[seed])
+        at += 1
+    for count in rounds.counts.flat:
+        words[at] = count
+        at += 1
+    for size in rounds.sizes:
+        words[at] = size
+        at += 1
+    for lines in (rounds.sums, rounds.centroids):
+        for r in range(len(lines)):
+            for k in range(n_seeds):
+                low, high = _hash_line(space, lines[r, k])
+                words[at], words[at + 1] = np.int64(low), np.int64(high)
+                at += 2
+    return words

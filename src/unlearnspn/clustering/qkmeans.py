@@ -10,38 +10,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from unlearnspn.clustering.base import Labels
 from unlearnspn.clustering.lloyd import (
     Lines,
+    Rounds,
     Space,
-    hash_rounds,
+    describe_rounds,
     label,
     line_offsets,
+    line_width,
+    next_centroids,
     pick_seeds,
     repeats,
-    revise_rounds,
+    rounds_at,
+    rounds_that_hold,
     run_rounds,
     seed_centroids,
+    shift_rounds,
+    to_words,
 )
 from unlearnspn.coding import FEATURE_STD
+from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import fingerprint
 from unlearnspn.slices import Counts, Rows, Slice
 
 _WIDEST_SPACING = 2.0**31  # far beyond any feature: wider lattices have but one point left, too
-
-
-class Rounds(NamedTuple):
-    """What a run keeps: the seeds' slots; each round's sums, counts and resulting centroids; the final sizes."""
-
-    seeds: Rows
-    sums: Lines
-    counts: Lines
-    centroids: Lines
-    sizes: Counts
 
 
 @dataclass(frozen=True)
@@ -58,76 +54,69 @@ class QKMeans:
     epsilon: float | None = None
     max_rounds: int = 1
 
-    def learn(self, data: Slice, rows: Rows) -> Rounds:
+    def learn(self, data: Slice, rows: Rows) -> Words:
         """Pick seeds and run the rounds."""
-        return self.learn_from(pick_seeds(self._space(data), rows), data, rows)
+        return self.learn_from(pick_seeds(self.space(data), rows), data, rows)
 
-    def learn_from(self, seeds: Rows, data: Slice, rows: Rows) -> Rounds:
+    def learn_from(self, seeds: Rows, data: Slice, rows: Rows) -> Words:
         """Run the rounds from known seeds."""
-        space = self._space(data)
+        space = self.space(data)
         start = seed_centroids(space, seeds)
-        none = np.zeros((0, *start.shape), np.int64)
-        unclustered = Rounds(seeds, none, none[:, :, 0], start[None], np.array([rows.size]))
-        return unclustered if seeds.size < 2 else self._run(space, unclustered, rows, 0)
+        if seeds.size < 2:
+            none = np.zeros((0, *start.shape), np.int64)
+            return to_words(Rounds(seeds, none[:, :, 0], np.array([rows.size]), none, start[None]))
+        return self._run(space, seeds, start[None], np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.int64), rows)
 
-    def revise(self, statistics: Rounds, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Rounds:
+    def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
         """Repeat the rounds with the changed rows; run those on all rows that come out different."""
-        space = self._space(data)
-        revised = Rounds(*(array.copy() for array in statistics))
-        holding = revise_rounds(space, minus, plus, *revised)
+        space, revised = self.space(data), statistics.copy()
+        rounds = rounds_at(revised, 0, int(space.offsets[-1]))
+        shift_rounds(space, rounds, minus, -1)
+        shift_rounds(space, rounds, plus, 1)
+        holding = rounds_that_hold(space, rounds, minus, plus)
+        if holding == len(rounds.sums):
+            return revised
         if holding < 0:
             return self.learn(data, rows())
-        if holding < len(revised.sums):
-            return self._run(space, revised, rows(), holding + 1)
-        return revised
+        found = next_centroids(space, rounds, holding)
+        centroids = np.concatenate([rounds.centroids[: holding + 1], found[None]])
+        known = holding + 1
+        return self._run(space, rounds.seeds, centroids, rounds.counts[:known], rounds.sums[:known], rows())
 
-    def assign(self, statistics: Rounds, data: Slice, rows: Rows) -> Labels:
+    def assign(self, statistics: Words, data: Slice, rows: Rows) -> Labels:
         """Return the nearest final centroid of each row."""
-        return label(self._space(data), rows, statistics.centroids[-1])
+        space = self.space(data)
+        return label(space, rows, rounds_at(statistics, 0, int(space.offsets[-1])).centroids[-1])
 
-    def sizes(self, statistics: Rounds) -> Counts:
+    def sizes(self, statistics: Words) -> Counts:
         """Return the number of rows of each cluster."""
-        return statistics.sizes
+        return rounds_at(statistics, 0, 0).sizes
 
-    def assigns_like(self, statistics: Rounds, other: Rounds) -> bool:
+    def assigns_like(self, statistics: Words, other: Words) -> bool:
         """Compare the final centroids."""
-        return np.array_equal(statistics.centroids[-1], other.centroids[-1])
+        n_seeds, width = int(statistics[0]), line_width(statistics)
+        return n_seeds == other[0] and np.array_equal(statistics[-n_seeds * width :], other[-n_seeds * width :])
 
-    def fingerprint(self, statistics: Rounds, data: Slice) -> bytes:
+    def fingerprint(self, statistics: Words, data: Slice) -> bytes:
         """Hash seeds, sums, counts, centroids and sizes."""
-        space = self._space(data)
-        return fingerprint(
-            [
-                b"qkmeans",
-                data.records.keys[statistics.seeds].tobytes(),
-                hash_rounds(space, statistics.sums).tobytes(),
-                hash_rounds(space, statistics.centroids).tobytes(),
-                statistics.counts.tobytes(),
-                statistics.sizes.tobytes(),
-            ]
-        )
+        space = self.space(data)
+        rounds = rounds_at(statistics, 0, int(space.offsets[-1]))
+        return fingerprint([b"qkmeans", describe_rounds(space, rounds).tobytes()])
 
-    def _run(self, space: Space, start: Rounds, rows: Rows, first: int) -> Rounds:
-        """Continue after `first` rounds, whose centroids are known."""
-        known = start.centroids[: first + 1]
-        if repeats(known, first):
-            done, sums, counts, centroids = first, start.sums, start.counts, known
-        else:
-            shape = known.shape[1:]
-            sums = np.zeros((self.max_rounds, *shape), np.int64)
-            counts = np.zeros((self.max_rounds, shape[0]), np.int64)
-            centroids = np.zeros((self.max_rounds + 1, *shape), np.int64)
-            sums[:first], counts[:first], centroids[: first + 1] = (
-                start.sums[:first],
-                start.counts[:first],
-                known,
-            )
+    def _run(self, space: Space, seeds: Rows, centroids: Lines, counts: Lines, sums: Lines, rows: Rows) -> Words:
+        """Go on after some rounds, whose centroids, counts and sums are known."""
+        first, shape = len(centroids) - 1, centroids.shape[1:]
+        if not repeats(centroids, first):
+            room = self.max_rounds
+            counts, sums = _with_room(counts, (room, shape[0])), _with_room(sums, (room, *shape))
+            centroids = _with_room(centroids, (room + 1, *shape))
             done = run_rounds(space, rows, first, sums, counts, centroids)
-        centroids = centroids[: done + 1].copy()
-        sizes = np.bincount(label(space, rows, centroids[-1]), minlength=centroids.shape[1])
-        return Rounds(start.seeds, sums[:done].copy(), counts[:done].copy(), centroids, sizes)
+            counts, sums, centroids = counts[:done], sums[:done], centroids[: done + 1]
+        sizes = np.bincount(label(space, rows, centroids[-1]), minlength=shape[0])
+        return to_words(Rounds(seeds, counts, sizes, sums, centroids))
 
-    def _space(self, data: Slice) -> Space:
+    def space(self, data: Slice) -> Space:
+        """Return where the rows of a node lie."""
         records = data.records
         return Space(
             records.features,
@@ -138,9 +127,18 @@ class QKMeans:
             data.encoding.prints,
             np.uint64(data.key),
             self.n_clusters,
-            self._spacing(data.scope.size),
+            self.spacing(data.scope.size),
         )
 
-    def _spacing(self, n_variables: int) -> int:
+    def spacing(self, n_variables: int) -> int:
+        """Return the lattice's spacing among so many variables."""
         epsilon = max(1.0, math.sqrt(n_variables / 16)) if self.epsilon is None else self.epsilon
         return round(min(max(epsilon * FEATURE_STD, 1.0), _WIDEST_SPACING))
+
+
+def _with_room(known: Lines, shape: tuple[int, ...]) -> Lines:
+    """Return lines followed by room for more."""
+    room = np.zeros(shape, np.int64)
+    if known.size:
+        room[: len(known)] = known
+    return room

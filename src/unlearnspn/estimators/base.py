@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -22,6 +22,7 @@ from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.model import Model
 from unlearnspn.report import Report
 from unlearnspn.schema import Schema
+from unlearnspn.slices import Rows
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
@@ -134,19 +135,21 @@ class BaseSPN(Queries, BaseEstimator):
         require_unique(names)
         if missing not in ("error", "ignore"):
             raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
+        slots = model.records.find(names)
         if missing == "ignore":
-            names = [name for name in names if name in model.records.index]
-        self._require_known(names)
-        return model.revise(names, [], None, dry_run)
+            slots = slots[slots >= 0]
+        _require_known(names, slots)
+        return model.revise(slots, [], None, dry_run)
 
     def _learn(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Add records; without ids they are numbered on from the largest id there is."""
         model = self._fitted()
         table, names = self._read_more(X, ids, target)
-        existing = [name for name in names if name in model.records.index]
-        if existing:
+        slots = model.records.find(names)
+        if (slots >= 0).any():
+            existing = [name for name, slot in zip(names, slots.tolist(), strict=True) if slot >= 0]
             raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
-        return model.revise([], names, table, dry_run)
+        return model.revise(slots[:0], names, table, dry_run)
 
     def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Replace the values of existing records."""
@@ -154,8 +157,9 @@ class BaseSPN(Queries, BaseEstimator):
         if ids is None and model.settings.schema.id_column is None:
             raise RecordIdError("rectify needs the ids of the records to replace")
         table, names = self._read_more(X, ids, target)
-        self._require_known(names)
-        return model.revise(names, names, table, dry_run)
+        slots = model.records.find(names)
+        _require_known(names, slots)
+        return model.revise(slots, names, table, dry_run)
 
     # -- checking and reading --------------------------------------------------------------------------------------
 
@@ -196,7 +200,8 @@ class BaseSPN(Queries, BaseEstimator):
     @property
     def ids_(self) -> list[RecordId]:
         """The ids of the records held, in order."""
-        return sorted(self._fitted().records.index)
+        records = self._fitted().records
+        return sorted(records.ids_of(records.rows))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -265,14 +270,14 @@ class BaseSPN(Queries, BaseEstimator):
     def _read_more(self, X: Any, ids: Any, target: Target | None) -> tuple[Table, list[RecordId]]:
         """Read records for a model that exists: its columns, its kinds, its kind of ids."""
         model = self._fitted()
-        schema, index = model.settings.schema, model.records.index
-        strings = isinstance(next(iter(index)), str)
+        schema, records = model.settings.schema, model.records
+        strings = records.string_ids
         if ids is None:
             ids = schema.id_column
         if ids is None:
             if strings:
                 raise RecordIdError("the records have strings as ids: pass the ids of the new ones")
-            first = 1 + max(item for item in index if isinstance(item, int))
+            first = 1 + int(records.ids[records.live].max())
             ids = range(first, first + read_table(X).n_rows)
         table, names, _ = self._read_records(X, ids, schema.id_column)
         _require_rows(table)
@@ -287,11 +292,12 @@ class BaseSPN(Queries, BaseEstimator):
             raise RecordIdError(f"the records have {kind} as ids, but {names[0]!r} is another kind")
         return table, names
 
-    def _require_known(self, names: Iterable[RecordId]) -> None:
-        index = self._fitted().records.index
-        unknown = [name for name in names if name not in index]
-        if unknown:
-            raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
+
+def _require_known(names: Sequence[RecordId], slots: Rows) -> None:
+    """Raise if some records do not exist: their slots are below zero."""
+    if (slots < 0).any():
+        unknown = [name for name, slot in zip(names, slots.tolist(), strict=True) if slot < 0]
+        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
 
 
 def _beside(table: Table, target: Target) -> Table:

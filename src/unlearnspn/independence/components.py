@@ -7,7 +7,7 @@ from numba import njit
 from unlearnspn.slices import Counts
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find(parents: Counts, i: int) -> int:
     """Return the smallest member of the component of `i`."""
     while parents[i] != i:
@@ -16,7 +16,7 @@ def find(parents: Counts, i: int) -> int:
     return i
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def join(parents: Counts, i: int, j: int) -> None:
     """Make one component of two."""
     a, b = find(parents, i), find(parents, j)

@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from unlearnspn.exact_sum import Words
+from unlearnspn.hashing import fingerprint
+from unlearnspn.independence.asked_pairs import (
+    HEAD,
+    PER_PAIR,
+    answered_groups,
+    answers_hold,
+    ask_pairs,
+    shift_pairs,
+)
 from unlearnspn.independence.base import Groups
-from unlearnspn.independence.dependent_pairs import dependent_groups
-from unlearnspn.pair_tables import PairTables
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.slices import Rows, Slice
 
@@ -24,21 +32,25 @@ class GTest:
 
     threshold: float = 3.0
 
-    def learn(self, data: Slice, rows: Rows) -> PairTables:
-        """Count the tables of all pairs."""
-        return PairTables.learn(data, rows)
+    def learn(self, data: Slice, rows: Rows) -> Words:
+        """Count the tables of the pairs that have to be asked."""
+        codes, encoding = data.records.codes, data.encoding
+        cut = float(self.threshold)
+        return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, x_log_x_table())
 
-    def revise(
-        self, statistics: PairTables, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
-    ) -> PairTables:
-        """Change one cell of each pair for each row."""
-        return statistics.revise(data, minus, plus)
+    def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
+        """Change one cell of each pair for each row; ask anew if a pair answers otherwise now."""
+        codes, encoding, revised = data.records.codes, data.encoding, statistics.copy()
+        for changed, sign in ((minus, -1), (plus, 1)):
+            shift_pairs(revised, 0, codes, changed, data.scope, encoding.sizes, encoding.prints, sign)
+        if answers_hold(revised, 0, data.scope, encoding.sizes, float(self.threshold), x_log_x_table()):
+            return revised
+        return self.learn(data, rows())
 
-    def groups(self, statistics: PairTables, data: Slice) -> Groups:
+    def groups(self, statistics: Words, data: Slice) -> Groups:
         """Join dependent variables."""
-        sizes, cut = data.encoding.sizes, float(self.threshold)
-        return dependent_groups(statistics.cells, data.scope, sizes, cut, x_log_x_table())
+        return answered_groups(statistics, data.scope.size)
 
-    def fingerprint(self, statistics: PairTables, data: Slice) -> bytes:
-        """Return the hash of all cells."""
-        return statistics.fingerprint()
+    def fingerprint(self, statistics: Words, data: Slice) -> bytes:
+        """Hash the pairs that were asked, their answers, and the hash of their tables."""
+        return fingerprint([b"gtest", statistics[: HEAD + PER_PAIR * int(statistics[0])].tobytes()])

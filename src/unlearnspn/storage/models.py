@@ -50,13 +50,13 @@ def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
     """Return what a file holds of a model."""
     records, settings, clustering = model.records, model.settings, model.learner.clustering
     rows = canonical_rows(records)
-    rank = np.zeros(len(records.ids), np.int64)
+    rank = np.zeros(records.capacity, np.int64)
     rank[rows] = np.arange(len(rows))
     answers = pack_answers(model.root, lambda statistics: seeds_of(clustering, statistics), rank)
     described = {
         "settings": describe_settings(settings),
         "n_records": len(rows),
-        "string_ids": isinstance(records.ids[rows[0]], str),
+        "string_ids": records.string_ids,
         "digest": model.digest(),
         "state_digest": model.state_digest(),
         "origin": None if model.origin is None else encode(model.origin.to_dict()),

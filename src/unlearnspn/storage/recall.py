@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.clustering import Clustering, QKMeans
+from unlearnspn.clustering.lloyd import rounds_at
 from unlearnspn.independence import RDC, GTest, IndependenceTest
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.network import Node, Operation
@@ -23,7 +24,7 @@ from unlearnspn.storage.errors import StorageError
 
 def seeds_of(clustering: Clustering[Any], statistics: Any) -> Rows:
     """Return what must be stored of a clustering: the seeds of Q-k-means; other clusterings are learned again."""
-    return np.asarray(statistics.seeds) if type(clustering) is QKMeans else np.zeros(0, np.int64)
+    return rounds_at(statistics, 0, 0).seeds if type(clustering) is QKMeans else np.zeros(0, np.int64)
 
 
 def recall_network(learner: Learner, place: Place, rows: Rows, answers: Answers) -> Node:

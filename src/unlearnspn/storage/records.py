@@ -28,7 +28,8 @@ from unlearnspn.tables.columns import Column
 
 def canonical_rows(records: Records) -> Rows:
     """Return the slots of all records in the order of their ids."""
-    return records.slots(sorted(records.index))
+    rows = records.rows
+    return rows[np.argsort(records.ids[rows], kind="stable")]
 
 
 def pack_records(records: Records, rows: Rows) -> dict[str, Array]:

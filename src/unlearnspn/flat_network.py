@@ -1,0 +1,380 @@
+"""The network in memory: all nodes in one array of words, where a compiled walk can change them in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numba import njit
+
+from unlearnspn import blocks
+from unlearnspn.blocks import (
+    CLUSTERING,
+    CONNECTED,
+    DIGESTED,
+    HEAD,
+    INDEPENDENCE,
+    KEY,
+    LENGTH,
+    MARGINALS,
+    MARGINALS_HASH,
+    MEMBERS,
+    N_LEAVES,
+    N_PARTS,
+    N_RECORDS,
+    N_ROWS,
+    OPERATION,
+    PARENT,
+    ROOM,
+    ROWS,
+    WIDTH,
+    Inside,
+    leaves_at,
+    parts_at,
+    rows_at,
+    scope_at,
+)
+from unlearnspn.exact_sum import Rows, Words
+from unlearnspn.network import Address, Factor, Node, Operation
+
+_OPERATIONS = tuple(Operation)
+_NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
+_MASK = (1 << 64) - 1
+_FIRST_ROOM = 4096
+#: A node that keeps rows has room for so many more, at least, and for this share more.
+_SPARE_ROWS, _SPARE_SHARE = 4, 8
+
+#: The digests of a sub-network: of the released model, and of the state.
+Digests = tuple[bytes, bytes]
+
+
+class FlatNetwork:
+    """A network whose nodes are blocks of one array; a node is named by where its block starts."""
+
+    def __init__(self, inside: Inside) -> None:
+        self.inside = inside
+        self.words: Words = np.zeros(_FIRST_ROOM, np.int64)
+        self.used = 0
+        #: How many of the words in use belong to nobody any more; they are zeros.
+        self.wasted = 0
+        self.root = -1
+        #: Statistics that only Python can revise, by number.
+        self.outside: dict[int, Any] = {}
+        self._next_outside = 0
+        self.digests: dict[int, Digests] = {}
+        self._shown: WeakValueDictionary[int, Node] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, root: Node, inside: Inside, hash_marginals: Callable[[Node], Words]) -> FlatNetwork:
+        """Lay a network out; `hash_marginals` fingerprints a node's marginals."""
+        network = cls(inside)
+        network.root = network.store(root, hash_marginals)
+        return network
+
+    def __getstate__(self) -> dict[str, Any]:
+        packed = self.compacted()
+        packed.words = packed.words[: packed.used].copy()
+        return {**vars(packed), "_shown": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_shown": WeakValueDictionary()})
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def store(self, node: Node, hash_marginals: Callable[[Node], Words]) -> int:
+        """Write a node and all below it; parts that are numbers lie here already."""
+        parts = [part if isinstance(part, int) else self.store(part, hash_marginals) for part in node.parts]
+        at = self._write(node, parts, hash_marginals(node))
+        self._adopt_parts(at)
+        return at
+
+    def _adopt_parts(self, node: int) -> None:
+        self.words[parts_at(self.words, node) + PARENT] = node
+
+    def _write(self, node: Node, parts: list[int], marginals_hash: Words) -> int:
+        assert node.marginals is not None
+        assert node.informative is not None
+        width = node.scope.size
+        statistics: list[Words] = []
+        end = HEAD + 2 * width + 2 * len(parts) + 2 * len(node.factors)
+
+        def place(found: Any, inside: bool) -> int:
+            nonlocal end
+            if found is None:
+                return 0
+            if not inside:
+                self.outside[self._next_outside] = found
+                self._next_outside += 1
+                return -self._next_outside
+            statistics.append(found)
+            end += found.size
+            return end - found.size
+
+        places = [
+            place(node.marginals, True),
+            place(node.independence, self.inside.independence),
+            place(node.clustering, self.inside.clustering),
+        ]
+        leaves = []
+        for factor in node.factors:
+            inside = self.inside.has(factor.scope)
+            variable = int(factor.scope[0]) if factor.scope.size == 1 else -1
+            leaves += [variable, place(factor.statistics if inside else factor, inside)]
+        head = np.zeros(HEAD, np.int64)
+        head[OPERATION], head[KEY], head[N_RECORDS] = _NUMBERS[node.operation], _signed(node.key), node.n_records
+        head[PARENT], head[CONNECTED], head[LENGTH] = -1, node.connected, end
+        head[WIDTH], head[N_PARTS], head[N_LEAVES] = width, len(parts), len(node.factors)
+        head[MARGINALS], head[INDEPENDENCE], head[CLUSTERING] = places
+        head[MARGINALS_HASH : MARGINALS_HASH + 2] = marginals_hash
+        head[MEMBERS : MEMBERS + 2] = [_signed(number) for number in node.members]
+        head[ROWS], head[N_ROWS], head[ROOM] = self._write_rows(node.rows)
+        tail = [*parts, *(node.clusters or (0,) * len(parts)), *leaves]
+        at = self._allocate(end)
+        np.concatenate(
+            [head, node.scope, node.informative, np.array(tail, np.int64), *statistics], out=self.words[at : at + end]
+        )
+        return at
+
+    def _write_rows(self, rows: Rows | None) -> tuple[int, int, int]:
+        if rows is None:
+            return -1, 0, 0
+        room = rows.size + max(_SPARE_ROWS, rows.size // _SPARE_SHARE)
+        at = self._allocate(room)
+        self.words[at : at + rows.size] = rows
+        return at, rows.size, room
+
+    def _allocate(self, number: int) -> int:
+        at = self.used
+        if at + number > self.words.size:
+            grown = np.zeros(max(at + number, at + at // 2), np.int64)
+            grown[:at] = self.words[:at]
+            self.words = grown
+        self.used += number
+        return at
+
+    def link(self, old: int, new: int) -> None:
+        """Put a node in another one's place, below the same parent and above its own parts."""
+        parent = self.parent(old)
+        self.words[new + PARENT] = parent
+        self._adopt_parts(new)
+        if parent < 0:
+            self.root = new
+        else:
+            parts = parts_at(self.words, parent)
+            parts[parts == old] = new
+
+    def free(self, node: int) -> None:
+        """Wipe a node; those below it are not concerned."""
+        words = self.words
+        for place in (*words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(), *leaves_at(words, node)[1::2].tolist()):
+            if place < 0:
+                del self.outside[-place - 1]
+        start, room = int(words[node + ROWS]), int(words[node + ROOM])
+        length = int(words[node + LENGTH])
+        if start >= 0:
+            words[start : start + room] = 0
+            self.wasted += room
+        words[node : node + length] = 0
+        self.wasted += length
+        self.digests.pop(node, None)
+        self._shown.pop(node, None)
+
+    def below(self, node: int) -> Iterator[int]:
+        """Yield a node and all below it, parents first."""
+        pending = [node]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(parts_at(self.words, node).tolist())
+
+    def mark(self) -> tuple[int, int]:
+        """Return where the next words and statistics would be written."""
+        return self.used, self._next_outside
+
+    def rewind(self, mark: tuple[int, int]) -> None:
+        """Wipe what was written since."""
+        used, next_outside = mark
+        for known, first in ((self.digests, used), (self.outside, next_outside)):
+            for place in [place for place in known if place >= first]:
+                del known[place]
+        self.words[used : self.used] = 0
+        self.used, self._next_outside = mark
+
+    def compacted(self) -> FlatNetwork:
+        """Return the same network without the words that belong to nobody, in an order of its own."""
+        packed = FlatNetwork(self.inside)
+        moved: dict[int, int] = {}
+        for node in self.below(self.root):
+            moved[node] = packed._copy(self, node)
+        for old, new in moved.items():
+            packed.words[new + PARENT] = moved.get(int(self.words[old + PARENT]), -1)
+            parts = parts_at(packed.words, new)
+            parts[:] = [moved[part] for part in parts.tolist()]
+        packed.root = moved[self.root]
+        packed.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
+        return packed
+
+    def _copy(self, other: FlatNetwork, node: int) -> int:
+        words = other.words
+        rows = None if words[node + ROWS] < 0 else rows_at(words, node)
+        start, n_rows, room = self._write_rows(rows)
+        length = int(words[node + LENGTH])
+        at = self._allocate(length)
+        self.words[at : at + length] = words[node : node + length]
+        self.words[at + ROWS], self.words[at + N_ROWS], self.words[at + ROOM] = start, n_rows, room
+        block = self.words[at : at + HEAD]
+        for place in (INDEPENDENCE, CLUSTERING):
+            block[place] = self._take_over(other, int(block[place]))
+        places = leaves_at(self.words, at)[1::2]
+        places[:] = [self._take_over(other, place) for place in places.tolist()]
+        return at
+
+    def _take_over(self, other: FlatNetwork, place: int) -> int:
+        if place >= 0:
+            return place
+        self.outside[self._next_outside] = other.outside[-place - 1]
+        self._next_outside += 1
+        return -self._next_outside
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def shallow(self, node: int) -> Node:
+        """Return a node whose parts are numbers; its statistics are copies."""
+        words = self.words
+        head = words[node : node + HEAD].tolist()
+        width, n_parts = head[WIDTH], head[N_PARTS]
+        at = node + HEAD
+        scope, informative = words[at : at + width].copy(), words[at + width : at + 2 * width] == 1
+        at += 2 * width
+        tail = words[at : at + 2 * n_parts + 2 * head[N_LEAVES]].tolist()
+        parts, numbers, leaves = tail[:n_parts], tail[n_parts : 2 * n_parts], tail[2 * n_parts :]
+        # Statistics lie one after another: each ends where the next one starts.
+        starts = sorted(p for p in (*head[MARGINALS : CLUSTERING + 1], *leaves[1::2], head[LENGTH]) if p > 0)
+        ends = dict(zip(starts, starts[1:], strict=False))
+        block = words[node : node + head[LENGTH]]
+
+        def found(place: int) -> Any:
+            if place == 0:
+                return None
+            return self.outside[-place - 1] if place < 0 else block[place : ends[place]].copy()
+
+        factors = []
+        for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
+            factors.append(found(place) if place < 0 else Factor(np.array([variable], np.int64), found(place)))
+        operation = _OPERATIONS[head[OPERATION]]
+        return Node(
+            operation,
+            head[KEY] & _MASK,
+            scope,
+            head[N_RECORDS],
+            parts=tuple(parts),
+            clusters=tuple(numbers) if operation is Operation.SPLIT_DATA else (),
+            factors=tuple(factors),
+            marginals=found(head[MARGINALS]),
+            informative=informative,
+            independence=found(head[INDEPENDENCE]),
+            clustering=found(head[CLUSTERING]),
+            statistics=factors[0].statistics if operation is Operation.CREATE_LEAF else None,
+            rows=None if head[ROWS] < 0 else rows_at(words, node).copy(),
+            members=(head[MEMBERS] & _MASK, head[MEMBERS + 1] & _MASK),
+            connected=bool(head[CONNECTED]),
+        )
+
+    def parent(self, node: int) -> int:
+        """Return the node above; -1 if there is none."""
+        return int(self.words[node + PARENT])
+
+    def scope_of(self, node: int) -> Words:
+        """Return a node's variables."""
+        return scope_at(self.words, node)
+
+    def keeps_rows(self, node: int) -> bool:
+        """Tell whether a node keeps rows, or would if it did not split them: whether it is a cluster."""
+        parent = self.parent(node)
+        return parent >= 0 and self.words[parent + OPERATION] == blocks.SPLIT_DATA
+
+    def leaves_outside(self, node: int) -> list[int]:
+        """Return the numbers of the statistics of a node's leaves that lie outside."""
+        return [-place - 1 for place in leaves_at(self.words, node)[1::2].tolist() if place < 0]
+
+    def has_outside(self, node: int) -> bool:
+        """Tell whether some statistics of a node lie outside."""
+        words = self.words
+        if not self.outside:
+            return False
+        return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or leaves_at(words, node).min(initial=0) < 0)
+
+    def show(self, node: int) -> Node:
+        """Return a node and all below it as they are now; what did not change since it was last shown is the same."""
+        known = self._shown.get(node)
+        if known is None:
+            known = self.shallow(node)
+            known.parts = tuple(self.show(part) for part in known.parts)  # type: ignore[arg-type]
+            self._shown[node] = known
+        return known
+
+    def forget_shown(self, nodes: list[int]) -> None:
+        """Forget what was shown of nodes that have changed."""
+        for node in nodes:
+            self._shown.pop(node, None)
+
+    def rows_of(self, node: int) -> Rows | None:
+        """Return the rows of a node, in no particular order; None if they are all there are."""
+        words = self.words
+        while words[node + ROWS] < 0 and words[node + OPERATION] != blocks.SPLIT_DATA:
+            node = int(words[node + PARENT])
+            if node < 0:
+                return None
+        return _gather(words, node)
+
+    def address(self, node: int) -> Address:
+        """Return where a node is."""
+        parent = self.parent(node)
+        if parent < 0:
+            return Address()
+        above = self.address(parent)
+        if self.words[parent + OPERATION] != blocks.SPLIT_DATA:
+            return above.variables(self.scope_of(node).copy())
+        place = parts_at(self.words, parent).tolist().index(node)
+        return above.cluster(int(blocks.numbers_at(self.words, parent)[place]))
+
+
+def _signed(number: int) -> int:
+    """Return a number of 64 bits as a word."""
+    return number - (1 << 64) if number >> 63 else number
+
+
+@njit(cache=True, nogil=True)
+def _gather(words: Words, node: int) -> Rows:
+    rows, n_rows = np.empty(words[node + N_RECORDS], np.int64), 0
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if words[part + ROWS] >= 0:
+            own = rows_at(words, part)
+            rows[n_rows : n_rows + own.size] = own
+            n_rows += own.size
+        else:
+            for child in parts_at(words, part):
+                pending.append(child)
+    return rows[:n_rows]
+
+
+@njit(cache=True, nogil=True)
+def undigested(words: Words, root: int) -> Words:
+    """Return the nodes whose digests are not known, children before their parents."""
+    nodes, n_nodes = np.empty(16, np.int64), 0
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if words[node + DIGESTED]:
+            continue
+        if n_nodes == nodes.size:
+            nodes = np.concatenate((nodes, nodes))
+        nodes[n_nodes] = node
+        n_nodes += 1
+        for part in parts_at(words, node):
+            pending.append(part)
+    return nodes[:n_nodes][::-1].copy()

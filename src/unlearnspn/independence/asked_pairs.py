@@ -1,0 +1,160 @@
+"""Which variables depend on each other, asking for no more pairs than the answer needs; plain words that a walk shifts.
+
+The search is breadth-first: the first variable asks all others, those that depend on it join its group and ask the
+ones that are left, and so on; then the next group starts. So a group of many variables takes little more than one
+question for each, and a record changes one cell of the table of each pair that was asked.
+
+Words of an answer: the number of pairs; two words of hash; for each pair its variables' places in the scope and whether
+they depend on each other; then the tables of all pairs, one after another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from unlearnspn.coding import Codes
+from unlearnspn.exact_sum import Words
+from unlearnspn.hashing import Keys, mix64
+from unlearnspn.independence.components import find, join
+from unlearnspn.pair_tables import cell_hash, g_statistic
+from unlearnspn.portable_math import X_LOG_X_BITS
+from unlearnspn.slices import Counts, Rows, Scope
+
+HEAD, PER_PAIR = 3, 3
+
+
+@njit(cache=True, nogil=True)
+def _depend(cells: Counts, n_rows: int, n_columns: int, cut: float, logs: Counts) -> bool:
+    """Tell whether G exceeds 2·cut·degrees of freedom."""
+    half_g, freedom = g_statistic(cells, n_rows, n_columns, logs)
+    return freedom > 0 and half_g > cut * freedom * (1 << X_LOG_X_BITS)
+
+
+@njit(cache=True, nogil=True)
+def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> Counts:
+    """Count the tables of one variable with some others, one table after another."""
+    starts = np.zeros(others.size + 1, np.int64)
+    for k in range(others.size):
+        starts[k + 1] = starts[k] + sizes[hub] * sizes[others[k]]
+    cells = np.zeros(starts[-1], np.int64)
+    widths = sizes[others]
+    for row in rows:
+        code = np.int64(codes[row, hub])
+        for k in range(others.size):
+            cells[starts[k] + code * widths[k] + np.int64(codes[row, others[k]])] += 1
+    return cells
+
+
+@njit(cache=True, nogil=True)
+def ask_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, cut: float, logs: Counts) -> Words:
+    """Search for the groups of some variables, and return the words of the answer."""
+    width = scope.size
+    waiting = np.ones(width, np.bool_)
+    pairs = np.empty((width * (width - 1) // 2, PER_PAIR), np.int64)
+    tables = np.empty(0, np.int64)
+    n_asked, n_cells = 0, 0
+    queue = np.empty(width, np.int64)
+    for first in range(width):
+        if not waiting[first]:
+            continue
+        waiting[first] = False
+        queue[0] = first
+        head, tail = 0, 1
+        while head < tail:
+            hub = queue[head]
+            head += 1
+            others = np.flatnonzero(waiting)
+            if others.size == 0:
+                break
+            cells = _count_against(codes, rows, scope[hub], scope[others], sizes)
+            if n_cells + cells.size > tables.size:
+                grown = np.empty(max(2 * tables.size, n_cells + cells.size), np.int64)
+                grown[:n_cells] = tables[:n_cells]
+                tables = grown
+            tables[n_cells : n_cells + cells.size] = cells
+            n_cells += cells.size
+            start = 0
+            for other in others:
+                n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
+                depends = _depend(cells[start : start + n_rows * n_columns], n_rows, n_columns, cut, logs)
+                start += n_rows * n_columns
+                pairs[n_asked, 0], pairs[n_asked, 1], pairs[n_asked, 2] = hub, other, depends
+                n_asked += 1
+                if depends:
+                    waiting[other] = False
+                    queue[tail] = other
+                    tail += 1
+    words = np.empty(HEAD + PER_PAIR * n_asked + n_cells, np.int64)
+    words[0] = n_asked
+    for k in range(n_asked):
+        for part in range(PER_PAIR):
+            words[HEAD + PER_PAIR * k + part] = pairs[k, part]
+    words[HEAD + PER_PAIR * n_asked :] = tables[:n_cells]
+    _hash_tables(words, scope, sizes, prints)
+    return words
+
+
+@njit(cache=True, nogil=True)
+def _hash_tables(words: Words, scope: Scope, sizes: Counts, prints: Keys) -> None:
+    """Sum count·hash over all cells: independent of the codes' order and of codes that nobody has."""
+    low, high = np.uint64(0), np.uint64(0)
+    at = HEAD + PER_PAIR * words[0]
+    for k in range(words[0]):
+        u, v = scope[words[HEAD + PER_PAIR * k]], scope[words[HEAD + PER_PAIR * k + 1]]
+        for a in range(sizes[u]):
+            for b in range(sizes[v]):
+                count = np.uint64(words[at])
+                if count:
+                    cell = cell_hash(prints[u, a], prints[v, b])
+                    low += count * cell
+                    high += count * mix64(cell)
+                at += 1
+    words[1], words[2] = np.int64(low), np.int64(high)
+
+
+@njit(cache=True, nogil=True)
+def shift_pairs(
+    words: Words, start: int, codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, sign: int
+) -> None:
+    """Count rows in, or out, in the words of an answer that starts somewhere."""
+    factor = np.uint64(sign)
+    low, high = np.uint64(words[start + 1]), np.uint64(words[start + 2])
+    at = start + HEAD + PER_PAIR * words[start]
+    for k in range(words[start]):
+        pair = start + HEAD + PER_PAIR * k
+        u, v = scope[words[pair]], scope[words[pair + 1]]
+        n_columns = sizes[v]
+        for row in rows:
+            a, b = np.int64(codes[row, u]), np.int64(codes[row, v])
+            words[at + a * n_columns + b] += sign
+            cell = cell_hash(prints[u, a], prints[v, b])
+            low += factor * cell
+            high += factor * mix64(cell)
+        at += sizes[u] * n_columns
+    words[start + 1], words[start + 2] = np.int64(low), np.int64(high)
+
+
+@njit(cache=True, nogil=True)
+def answers_hold(words: Words, start: int, scope: Scope, sizes: Counts, cut: float, logs: Counts) -> bool:
+    """Tell whether every pair that was asked still gives the same answer: then the same pairs would be asked."""
+    at = start + HEAD + PER_PAIR * words[start]
+    for k in range(words[start]):
+        pair = start + HEAD + PER_PAIR * k
+        n_rows, n_columns = sizes[scope[words[pair]]], sizes[scope[words[pair + 1]]]
+        cells = words[at : at + n_rows * n_columns]
+        if _depend(cells, n_rows, n_columns, cut, logs) != (words[pair + 2] == 1):
+            return False
+        at += n_rows * n_columns
+    return True
+
+
+@njit(cache=True, nogil=True)
+def answered_groups(words: Words, width: int) -> Counts:
+    """Return for each variable the first of its group."""
+    parents = np.arange(width)
+    for k in range(words[0]):
+        pair = HEAD + PER_PAIR * k
+        if words[pair + 2]:
+            join(parents, words[pair], words[pair + 1])
+    return np.array([find(parents, i) for i in range(width)])

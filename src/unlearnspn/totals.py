@@ -1,0 +1,206 @@
+"""Totals of the columns: exact moments of numbers, counts of categories; they decide how values are coded.
+
+Totals are revised with the records. Almost always the coding stays what it is, and a kernel that needs no exact
+arithmetic can tell so: it only names the columns about which it is not sure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn.coding import CENTRE_SPACING, SMALLEST_SCALE, Encoding, Floats, Levels
+from unlearnspn.exact_sum import (
+    FIRST_LIMBS,
+    N_PARTS,
+    Bits,
+    Moments,
+    Rows,
+    Window,
+    Words,
+    add_value,
+    carry,
+    exponent_part,
+)
+from unlearnspn.hashing import Keys, fingerprint, hash_counts
+
+Flags = npt.NDArray[np.uint8]
+Counts = npt.NDArray[np.int64]
+
+#: What a kernel found about a column: nothing to do, the coding must be looked at, even its window may be another.
+_SURE, _UNSURE, _OTHER_WINDOW = 0, 1, 2
+
+_ROUNDING = 2.0**-48  # far above what a few dozen roundings of doubles can add up to
+
+
+class Totals(NamedTuple):
+    """How many values have each part of the exponents; each column's moments; how many records have each level."""
+
+    #: Indexed [variable, part].
+    parts: Counts
+    #: Indexed [variable]: where the limbs of a column's sums start, see `Window`.
+    windows: Counts
+    #: Where each variable's moments start in `sums`, and at the end their length.
+    starts: Counts
+    sums: Words
+    #: Laid out as `Encoding.level_starts` says.
+    level_counts: Counts
+
+    @classmethod
+    def of(cls, parts: Counts, is_numeric: npt.NDArray[np.bool_], n_levels: int) -> Totals:
+        """Make room for columns whose exponents fall into some parts; sums and levels are zeros."""
+        windows = np.array([Window.of(line) if numeric else (0, 0, 0) for line, numeric in zip(parts, is_numeric)])
+        starts = np.concatenate([[0], np.cumsum(np.where(is_numeric, 1 + windows[:, 1] + windows[:, 2], 0))])
+        return cls(parts, windows, starts, np.zeros(starts[-1], np.int64), np.zeros(n_levels, np.int64))
+
+    def window(self, variable: int) -> Window:
+        """Return which limbs a column's sums have."""
+        return Window(*self.windows[variable].tolist())
+
+    def moments(self, variable: int) -> Moments:
+        """Return a column's moments."""
+        words = self.sums[self.starts[variable] : self.starts[variable + 1]]
+        return Moments.from_words(words, self.window(variable))
+
+    def copied(self) -> Totals:
+        """Return totals that can be changed without changing these."""
+        return self._replace(parts=self.parts.copy(), sums=self.sums.copy(), level_counts=self.level_counts.copy())
+
+    def digest(self, encoding: Encoding) -> bytes:
+        """Digest everything."""
+        return fingerprint(
+            [self.windows.tobytes(), self.sums.tobytes(), hash_counts(self.level_counts, encoding.level_prints)]
+        )
+
+
+class Columns(NamedTuple):
+    """What kernels need to know of the columns and of their coding."""
+
+    is_numeric: npt.NDArray[np.bool_]
+    place: Counts
+    scales: Floats
+    centres: Floats
+    landmark_ends: Keys
+    level_starts: Counts
+
+
+@njit(cache=True, nogil=True)
+def _estimates(sums: Words, at: int, window: tuple[int, int, int]) -> tuple[float, float, float]:
+    """Return mean, mean square and variance of moments as doubles, by Horner's rule."""
+    low, n_first, n_second = window
+    first, second = 0.0, 0.0
+    for limb in range(at + n_first, at, -1):
+        first = first * 4294967296.0 + sums[limb]
+    for limb in range(at + n_first + n_second, at + n_first, -1):
+        second = second * 4294967296.0 + sums[limb]
+    mean = math.ldexp(first / sums[at], 32 * low - 1074)
+    square = math.ldexp(second / sums[at], 64 * low - 2148)
+    return mean, square, square - mean * mean
+
+
+@njit(cache=True, nogil=True)
+def _surely_coded_alike(sums: Words, at: int, window: tuple[int, int, int], scale: float, centre: float) -> bool:
+    """Tell whether scale and centre are sure to be what they were."""
+    if sums[at] == 0 or scale <= SMALLEST_SCALE or not 1e-100 < scale < 1e100:
+        return False
+    mean, square, variance = _estimates(sums, at, window)
+    doubt = _ROUNDING * square
+    if not (variance - doubt > scale * scale and variance + doubt < 4.0 * scale * scale):
+        return False
+    place, doubt = mean / (CENTRE_SPACING * scale) + 0.5, _ROUNDING * (abs(mean) / scale + 1.0)
+    expected = centre / (CENTRE_SPACING * scale)
+    return math.floor(place - doubt) == expected and math.floor(place + doubt) == expected
+
+
+@njit(cache=True, nogil=True)
+def _shift_parts(parts: Counts, bits: Bits, rows: Rows, column: int, sign: int) -> None:
+    for row in rows:
+        part = exponent_part(bits[row, column])
+        if part >= 0:
+            parts[part] += sign
+
+
+@njit(cache=True, nogil=True)
+def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
+    """Tell whether parts still reach from the window's first to its last, as far as they reach at all."""
+    low, high = -1, 0
+    for part in range(N_PARTS):
+        if parts[part]:
+            low = part if low < 0 else low
+            high = part
+    if low < 0:
+        low = 0
+    return low == window[0] and high - low + FIRST_LIMBS == window[1]
+
+
+@njit(cache=True, nogil=True)
+def shift_totals(
+    columns: Columns,
+    bits: Bits,
+    levels: Levels,
+    hashes: Keys,
+    minus: Rows,
+    plus: Rows,
+    totals: Totals,
+) -> Flags:
+    """Take rows out and put others in; return for each variable whether its coding is sure to stay.
+
+    `hashes` are the landmark hashes of both, minus first. Sums whose window does not fit any more are left alone.
+    """
+    n_variables = columns.is_numeric.size
+    found = np.zeros(n_variables, np.uint8)
+    for v in range(n_variables):
+        place = columns.place[v]
+        if not columns.is_numeric[v]:
+            start = columns.level_starts[v]
+            for row in minus:
+                if levels[row, place] >= 0:
+                    totals.level_counts[start + levels[row, place]] -= 1
+            for row in plus:
+                if levels[row, place] >= 0:
+                    totals.level_counts[start + levels[row, place]] += 1
+            for row in minus:
+                if levels[row, place] >= 0 and totals.level_counts[start + levels[row, place]] == 0:
+                    found[v] = _UNSURE
+            continue
+        window = (totals.windows[v, 0], totals.windows[v, 1], totals.windows[v, 2])
+        _shift_parts(totals.parts[v], bits, minus, place, -1)
+        _shift_parts(totals.parts[v], bits, plus, place, 1)
+        if not _fits(totals.parts[v], window):
+            found[v] = _OTHER_WINDOW
+            continue
+        at = totals.starts[v]
+        for row in minus:
+            add_value(totals.sums, at, bits[row, place], window, -1)
+        for row in plus:
+            add_value(totals.sums, at, bits[row, place], window, 1)
+        carry(totals.sums, at, window)
+        if not _surely_coded_alike(totals.sums, at, window, columns.scales[v], columns.centres[v]):
+            found[v] = _UNSURE
+        for i in range(hashes.size):
+            row = minus[i] if i < minus.size else plus[i - minus.size]
+            missing = (bits[row, place] >> 52) & 0x7FF == 0x7FF
+            if hashes[i] <= columns.landmark_ends[v] and not missing:
+                found[v] = _UNSURE
+    return found
+
+
+def relaid(totals: Totals, before: Totals, found: Flags, bits: Bits, place: Counts, minus: Rows, plus: Rows) -> Totals:
+    """Return totals with new windows for the columns that a kernel found to need others."""
+    moments = {}
+    for v in np.flatnonzero(found == _OTHER_WINDOW).tolist():
+        values = bits.view(np.float64)
+        left, came = (Moments.of(values, rows, int(place[v])) for rows in (minus, plus))
+        moments[v] = before.moments(v).minus(left).plus(came)
+    if not moments:
+        return totals
+    is_numeric = np.diff(totals.starts) > 0
+    fresh = Totals.of(totals.parts, is_numeric, 0)._replace(level_counts=totals.level_counts)
+    for v in np.flatnonzero(is_numeric).tolist():
+        known = moments.get(v) or totals.moments(v)
+        fresh.sums[fresh.starts[v] : fresh.starts[v + 1]] = known.to_words(fresh.window(v))
+    return fresh

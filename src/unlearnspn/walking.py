@@ -1,0 +1,402 @@
+"""The compiled walk: shift the statistics of every node that holds some records, as long as all decisions stay.
+
+The walk goes down from a node. It takes rows out of a node's statistics and puts others in, in place, and asks the
+questions of LearnSPN again. Where the answers are what they were, it goes on; where they are not, or cannot be known
+here, it takes its change back and names the node, for `revision` to see to. All statistics are integers, so taking a
+change back restores every bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn import blocks
+from unlearnspn.blocks import (
+    CLUSTERING,
+    CONNECTED,
+    DIGESTED,
+    INDEPENDENCE,
+    KEY,
+    MARGINALS,
+    MARGINALS_HASH,
+    MEMBERS,
+    N_RECORDS,
+    N_ROWS,
+    OPERATION,
+    PARENT,
+    ROOM,
+    ROWS,
+    informative_at,
+    leaves_at,
+    numbers_at,
+    parts_at,
+    rows_at,
+    scope_at,
+)
+from unlearnspn.clustering.lloyd import Rounds, Space, label, line_offsets, rounds_at, rounds_that_hold, shift_rounds
+from unlearnspn.coding import Codes, Features, Levels
+from unlearnspn.exact_sum import Bits, Rows, Words, add_value, carry
+from unlearnspn.hashing import Keys, mix64, mix_member
+from unlearnspn.independence.asked_pairs import answers_hold, shift_pairs
+from unlearnspn.slices import Counts
+
+Flags = npt.NDArray[np.bool_]
+
+#: If more than this share of a node changes, it is left to be learned anew.
+_LARGE_SHARE = 0.25
+#: So many rows are looked at in one go where all there are may have to be.
+_CHUNK = 1024
+
+
+class Ground(NamedTuple):
+    """What a walk needs to know besides the network: the records, their coding, and the settings of the learner."""
+
+    codes: Codes
+    features: Features
+    bits: Bits
+    levels: Levels
+    keys: Keys
+    live: Flags
+    is_numeric: Flags
+    place: Counts
+    sizes: Counts
+    prints: Keys
+    #: The limbs of each variable's sums, see `Window`.
+    windows: Counts
+    #: Whether a code of a variable may stand for different values.
+    hides: Flags
+    min_rows: int
+    cut: float
+    logs: Counts
+    n_clusters: int
+    #: The lattice's spacing among so many variables.
+    spacings: Counts
+
+
+class Trail(NamedTuple):
+    """Where a walk has been: a line for each node, and the rows that changed there."""
+
+    #: [node, start of minus, start of plus, end of plus, what became of it]
+    steps: Words
+    rows: Rows
+
+
+STEP = 5
+
+#: What became of a change: it could not be made, it was made, it was made but for statistics that lie outside.
+REFUSED, MADE, MADE_INSIDE = 0, 1, 2
+
+
+@njit(cache=True, nogil=True)
+def space_of(ground: Ground, words: Words, node: int) -> Space:
+    """Return where the rows of a node lie."""
+    scope = scope_at(words, node)
+    return Space(
+        ground.features,
+        ground.keys,
+        scope,
+        ground.is_numeric,
+        line_offsets(scope, ground.is_numeric, ground.sizes),
+        ground.prints,
+        np.uint64(words[node + KEY]),
+        ground.n_clusters,
+        ground.spacings[scope.size],
+    )
+
+
+@njit(cache=True, nogil=True)
+def rounds_of(words: Words, node: int, space: Space) -> Rounds:
+    """Return what is kept of a node's clusters."""
+    return rounds_at(words, node + words[node + CLUSTERING], space.offsets[-1])
+
+
+@njit(cache=True, nogil=True)
+def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
+    low, high = np.uint64(words[node + MARGINALS_HASH]), np.uint64(words[node + MARGINALS_HASH + 1])
+    factor = np.uint64(sign)
+    at = node + words[node + MARGINALS]
+    for v in scope_at(words, node):
+        for row in rows:
+            code = np.int64(ground.codes[row, v])
+            words[at + code] += sign
+            name = mix64(ground.prints[v, code])
+            low += factor * name
+            high += factor * mix64(name)
+        at += ground.sizes[v]
+    words[node + MARGINALS_HASH], words[node + MARGINALS_HASH + 1] = np.int64(low), np.int64(high)
+
+
+@njit(cache=True, nogil=True)
+def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
+    leaves = leaves_at(words, node)
+    for i in range(0, leaves.size, 2):
+        v, at = leaves[i], leaves[i + 1]
+        if v < 0 or at <= 0:
+            continue
+        window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
+        for row in rows:
+            add_value(words, node + at, ground.bits[row, ground.place[v]], window, sign)
+        carry(words, node + at, window)
+
+
+@njit(cache=True, nogil=True)
+def _drop_rows(words: Words, ground: Ground, node: int, rows: Rows) -> None:
+    start = words[node + ROWS]
+    for row in rows:
+        place = start
+        while words[place] != row:
+            place += 1
+        last = start + words[node + N_ROWS] - 1
+        words[place] = words[last]
+        words[last] = 0
+        words[node + N_ROWS] -= 1
+
+
+@njit(cache=True, nogil=True)
+def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
+    if words[node + ROWS] < 0:
+        return
+    if sign < 0:
+        _drop_rows(words, ground, node, rows)
+    else:
+        for row in rows:
+            words[words[node + ROWS] + words[node + N_ROWS]] = row
+            words[node + N_ROWS] += 1
+    for row in rows:
+        low, high = mix_member(ground.keys[row])
+        words[node + MEMBERS] += sign * np.int64(low)
+        words[node + MEMBERS + 1] += sign * np.int64(high)
+
+
+@njit(cache=True, nogil=True)
+def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
+    """Take rows out of all that a node knows, or put them in."""
+    if rows.size == 0:
+        return
+    words[node + N_RECORDS] += sign * rows.size
+    words[node + DIGESTED] = 0
+    _shift_marginals(words, ground, node, rows, sign)
+    if words[node + INDEPENDENCE] > 0:
+        start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
+        shift_pairs(words, start, ground.codes, rows, scope, ground.sizes, ground.prints, sign)
+    if words[node + CLUSTERING] > 0:
+        space = space_of(ground, words, node)
+        shift_rounds(space, rounds_of(words, node, space), rows, sign)
+    _shift_leaves(words, ground, node, rows, sign)
+    _shift_rows(words, ground, node, rows, sign)
+
+
+@njit(cache=True, nogil=True)
+def _value(ground: Ground, row: int, v: int) -> int:
+    """Return something that tells values of a variable apart; -1 for a missing one."""
+    if not ground.is_numeric[v]:
+        return np.int64(ground.levels[row, ground.place[v]])
+    bits = ground.bits[row, ground.place[v]]
+    if (bits >> 52) & 0x7FF == 0x7FF:
+        return -1
+    return bits if bits << 1 else np.int64(0)  # zeros of either sign are equal
+
+
+@njit(cache=True, nogil=True)
+def _among(rows: Rows, row: int) -> bool:
+    place = np.searchsorted(rows, row)
+    return place < rows.size and rows[place] == row
+
+
+@njit(cache=True, nogil=True)
+def _look_for_another(ground: Ground, rows: Rows, without: Rows, v: int, first: int) -> tuple[int, bool]:
+    """Look for a value that differs from the first, which is the first one found if it is -1."""
+    for row in rows:
+        value = _value(ground, row, v)
+        if value == -1 or value == first or (without.size and _among(without, row)):
+            continue
+        if first != -1:
+            return first, True
+        first = value
+    return first, False
+
+
+@njit(cache=True, nogil=True)
+def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: Rows) -> bool:
+    """Tell whether a variable has two values among the records of a node after a change, stopping at the second."""
+    first, found = _look_for_another(ground, plus, plus[:0], v, -1)
+    holder = node
+    while words[holder + ROWS] < 0 and words[holder + OPERATION] != blocks.SPLIT_DATA and words[holder + PARENT] >= 0:
+        holder = words[holder + PARENT]
+    if words[holder + ROWS] < 0 and words[holder + OPERATION] != blocks.SPLIT_DATA:
+        for start in range(0, ground.live.size, _CHUNK):
+            if not found:
+                rows = start + np.flatnonzero(ground.live[start : start + _CHUNK])
+                first, found = _look_for_another(ground, rows, minus, v, first)
+        return found
+    pending = [holder]
+    while pending and not found:
+        part = pending.pop()
+        if words[part + ROWS] >= 0:
+            first, found = _look_for_another(ground, rows_at(words, part), minus, v, first)
+        else:
+            for child in parts_at(words, part):
+                pending.append(child)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
+    """Tell whether the same variables are informative as before a change that was made already."""
+    scope, before = scope_at(words, node), informative_at(words, node)
+    at = node + words[node + MARGINALS]
+    for i in range(scope.size):
+        v, occurring = scope[i], 0
+        for code in range(1, ground.sizes[v]):
+            if words[at + code]:
+                occurring += 1
+        at += ground.sizes[v]
+        informative = occurring > 1
+        if occurring == 1 and ground.hides[v] and (before[i] or plus.size):
+            informative = _varies(words, ground, node, v, minus, plus)
+        if informative != (before[i] == 1):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
+    """Tell whether the centroids stay, and which clusters have rows."""
+    space = space_of(ground, words, node)
+    rounds = rounds_of(words, node, space)
+    if rounds_that_hold(space, rounds, minus, plus) < len(rounds.sums):
+        return False
+    n_parts = 0
+    for size in rounds.sizes:
+        n_parts += size > 0
+    if words[node + OPERATION] != blocks.SPLIT_DATA:
+        return n_parts == 1
+    if n_parts != words[node + blocks.N_PARTS]:
+        return False
+    for number in numbers_at(words, node):
+        if rounds.sizes[number] == 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
+    """Ask the questions of Algorithm 1 again, after a change that was made already."""
+    if words[node + OPERATION] == blocks.CREATE_LEAF:
+        return True
+    if not _informative_alike(words, ground, node, minus, plus):
+        return False
+    if not informative_at(words, node).all():
+        return True
+    n_records = words[node + N_RECORDS]
+    if (n_records <= ground.min_rows) != (n_records - plus.size + minus.size <= ground.min_rows):
+        return False
+    if words[node + INDEPENDENCE] > 0:
+        start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
+        if not answers_hold(words, start, scope, ground.sizes, ground.cut, ground.logs):
+            return False
+    return words[node + CLUSTERING] == 0 or _clusters_alike(words, ground, node, minus, plus)
+
+
+@njit(cache=True, nogil=True)
+def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
+    """Make a change at a node if all its decisions stay; otherwise leave everything as it was."""
+    outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
+    no_room = words[node + ROWS] >= 0 and words[node + N_ROWS] + plus.size - minus.size > words[node + ROOM]
+    n_after = words[node + N_RECORDS] + plus.size - minus.size
+    if outside or no_room or n_after == 0 or minus.size + plus.size > max(_LARGE_SHARE * n_after, 1):
+        return False
+    _shift(words, ground, node, minus, -1)
+    _shift(words, ground, node, plus, 1)
+    if _decides_alike(words, ground, node, minus, plus):
+        return True
+    _shift(words, ground, node, plus, -1)
+    _shift(words, ground, node, minus, 1)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _has_leaves_outside(words: Words, node: int) -> bool:
+    leaves = leaves_at(words, node)
+    for i in range(1, leaves.size, 2):
+        if leaves[i] < 0:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _grown(array: Words, length: int) -> Words:
+    if length <= array.size:
+        return array
+    grown = np.empty(max(length, 2 * array.size), np.int64)
+    grown[: array.size] = array
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def walk(words: Words, ground: Ground, root: int, minus: Rows, plus: Rows) -> Trail:
+    """Walk down from a node with a change, and return where it was made and where it could not be.
+
+    `minus` and `plus` must be sorted.
+    """
+    steps, n_steps = np.empty(64 * STEP, np.int64), 0
+    rows, n_rows = _grown(np.empty(64, np.int64), minus.size + plus.size), minus.size + plus.size
+    rows[: minus.size], rows[minus.size : n_rows] = minus, plus
+    pending = [(root, 0, minus.size, n_rows)]
+    while pending:
+        node, start, middle, end = pending.pop()
+        left, came = rows[start:middle], rows[middle:end]
+        made = _try_to_shift(words, ground, node, left, came)
+        outcome = REFUSED if not made else MADE_INSIDE if _has_leaves_outside(words, node) else MADE
+        steps = _grown(steps, (n_steps + 1) * STEP)
+        at = n_steps * STEP
+        steps[at], steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = node, start, middle, end, outcome
+        n_steps += 1
+        if not made:
+            continue
+        parts = parts_at(words, node)
+        if words[node + OPERATION] != blocks.SPLIT_DATA:
+            for part in parts:
+                pending.append((part, start, middle, end))
+            continue
+        space = space_of(ground, words, node)
+        labels = label(space, rows[start:end], rounds_of(words, node, space).centroids[-1])
+        numbers = numbers_at(words, node)
+        for k in range(parts.size):
+            rows = _grown(rows, n_rows + end - start)
+            first = n_rows
+            for i in range(start, middle):
+                if labels[i - start] == numbers[k]:
+                    rows[n_rows] = rows[i]
+                    n_rows += 1
+            second = n_rows
+            for i in range(middle, end):
+                if labels[i - start] == numbers[k]:
+                    rows[n_rows] = rows[i]
+                    n_rows += 1
+            if n_rows > first:
+                pending.append((parts[k], first, second, n_rows))
+    return Trail(steps[: n_steps * STEP].copy(), rows[:n_rows].copy())
+
+
+@njit(cache=True, nogil=True)
+def walk_back(words: Words, ground: Ground, trail: Trail) -> None:
+    """Take back what a walk has changed."""
+    for at in range(trail.steps.size - STEP, -1, -STEP):
+        if trail.steps[at + 4] != REFUSED:
+            node, start, middle, end = trail.steps[at : at + 4]
+            _shift(words, ground, node, trail.rows[middle:end], -1)
+            _shift(words, ground, node, trail.rows[start:middle], 1)
+
+
+@njit(cache=True, nogil=True)
+def mark_undigested(words: Words, nodes: Words) -> None:
+    """Say of some nodes, and of all above them, that their digests do not hold any more."""
+    for node in nodes:
+        while node >= 0 and words[node + DIGESTED]:
+            words[node + DIGESTED] = 0
+            node = words[node + PARENT]
