@@ -47,6 +47,9 @@ MARGINALS_HASH = 17
 DIGESTED = 19
 HEAD = 20
 
+#: A node that keeps rows has room for so many more, at least, and for this share more.
+SPARE_ROWS, SPARE_SHARE = 4, 8
+
 #: Kinds of leaves: moments and counts are shifted by compiled code, counts are among the marginals.
 OUTSIDE, MOMENTS, COUNTS = 0, 1, 2
 

@@ -31,12 +31,13 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import describe_rounds
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, undigested
+from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
 from unlearnspn.independence import asked_pairs
 from unlearnspn.learning import Learner
 from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
-from unlearnspn.walking import Ground, rounds_of, space_of
+from unlearnspn.walking import rounds_of
 
 FORMAT = b"unlearnspn 2"
 _SIZE = 32
@@ -100,7 +101,7 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
         buffer = _extended(buffer, used, asked)
         used += asked.size
     if words[node + CLUSTERING] > 0:
-        space = space_of(ground, words, node)
+        space = space_of(ground, scope_at(words, node), np.uint64(words[node + KEY]))
         found = describe_rounds(space, rounds_of(words, node, space))
         buffer = _extended(buffer, used, found)
         used += found.size
@@ -108,10 +109,15 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
 
 
 @njit(cache=True, nogil=True)
-def _describe(words: Words, ground: Ground, nodes: Words) -> tuple[Words, Counts]:
-    """Write what nodes are as words: first what is released, then what is kept; return where each starts and ends."""
-    buffer, used = np.empty(256, np.int64), 0
-    bounds = np.empty((nodes.size, 3), np.int64)
+def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Words, Counts, Words]:
+    """Write what nodes whose digests are not known are as words: first what is released, then what is kept.
+
+    Return the nodes, children before their parents; the words; where those of each node start and end, and its parts.
+    """
+    nodes = undigested(words, root)
+    buffer, used = np.empty(1024, np.int64), 0
+    parts, n_parts = np.empty(64, np.int64), 0
+    bounds = np.empty((nodes.size, 4), np.int64)
     for i in range(nodes.size):
         node = nodes[i]
         bounds[i, 0] = used
@@ -123,28 +129,30 @@ def _describe(words: Words, ground: Ground, nodes: Words) -> tuple[Words, Counts
         bounds[i, 1] = used
         buffer, used = _describe_kept(words, ground, node, buffer, used)
         bounds[i, 2] = used
-    return buffer[:used], bounds
+        parts = _extended(parts, n_parts, parts_at(words, node))
+        n_parts += parts_at(words, node).size
+        bounds[i, 3] = n_parts
+        words[node + DIGESTED] = 1
+    return nodes, buffer[:used], bounds, parts[:n_parts]
 
 
 def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes]:
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
-    words, digests = network.words, network.digests
-    nodes = undigested(words, network.root)
-    buffer, bounds = _describe(words, learner.ground, nodes)
-    described = memoryview(buffer).cast("B")
-    for node, (start, middle, end) in zip(nodes.tolist(), (8 * bounds).tolist(), strict=True):
-        model = blake2b(described[start:middle], digest_size=_SIZE)
-        state = blake2b(described[middle:end], digest_size=_SIZE)
-        if network.has_outside(node):
+    digests, first = network.digests, 0
+    nodes, buffer, bounds, parts = _describe(network.words, learner.ground, network.root)
+    described, below = memoryview(buffer).cast("B"), parts.tolist()
+    for node, (start, middle, end, last) in zip(nodes.tolist(), bounds.tolist(), strict=True):
+        model = blake2b(described[8 * start : 8 * middle], digest_size=_SIZE)
+        state = blake2b(described[8 * middle : 8 * end], digest_size=_SIZE)
+        if network.outside and network.has_outside(node):
             _add_outside(learner, network, node, model, state)
-        for part in parts_at(words, node).tolist():
+        for part in below[first:last]:
             released, kept = digests[part]
             model.update(released)
             state.update(kept)
-        released = model.digest()
+        first, released = last, model.digest()
         state.update(released)
         digests[node] = released, state.digest()
-    words[nodes + DIGESTED] = 1
     return digests[network.root]
 
 

@@ -29,23 +29,27 @@ from unlearnspn.blocks import (
     PARENT,
     ROOM,
     ROWS,
+    SPARE_ROWS,
+    SPARE_SHARE,
     WIDTH,
     Inside,
+    informative_at,
     leaves_at,
     parts_at,
     rows_at,
     scope_at,
 )
 from unlearnspn.exact_sum import Rows, Words
+from unlearnspn.growing import OPEN, grow
+from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
+from unlearnspn.rebuilding import gather, holder_of_rows
+from unlearnspn.walking import link
 
 _OPERATIONS = tuple(Operation)
 _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
 _FIRST_ROOM = 4096
-#: A node that keeps rows has room for so many more, at least, and for this share more.
-_SPARE_ROWS, _SPARE_SHARE = 4, 8
-
 #: The digests of a sub-network: of the released model, and of the state.
 Digests = tuple[bytes, bytes]
 
@@ -87,11 +91,33 @@ class FlatNetwork:
         """Write a node and all below it; parts that are numbers lie here already."""
         parts = [part if isinstance(part, int) else self.store(part, hash_marginals) for part in node.parts]
         at = self._write(node, parts, hash_marginals(node))
-        self._adopt_parts(at)
+        self.words[np.array(parts, np.int64) + PARENT] = at
         return at
 
-    def _adopt_parts(self, node: int) -> None:
-        self.words[parts_at(self.words, node) + PARENT] = node
+    def grow(self, learner: Learner, place: Place, rows: Rows) -> int:
+        """Learn the sub-network of some rows, compiled if that can be."""
+        if not (self.inside.independence and self.inside.clustering):
+            return self.store(learner.learn_spn(place, rows), learner.hash_marginals)
+        flags, key = (place.connected, place.keeps_rows), np.uint64(place.key)
+        growth = grow(self.words, self.used, learner.ground, place.scope, key, flags, rows.copy())
+        self.words, self.used = growth.words, growth.used
+        for node in growth.opened.tolist():
+            self.learn_open_leaves(learner, node, lambda: rows)
+        return growth.root
+
+    def learn_open_leaves(self, learner: Learner, node: int, all_rows: Callable[[], Rows]) -> None:
+        """Learn the leaves of a node that compiled code has left open."""
+        found = self.rows_of(node)
+        rows = all_rows() if found is None else found
+        leaves = leaves_at(self.words, node)
+        for i in np.flatnonzero(leaves[1::2] == OPEN).tolist():
+            scope = leaves[2 * i : 2 * i + 1].copy()
+            if scope[0] < 0:
+                scope = learner.tree_scope(self.scope_of(node), informative_at(self.words, node) == 1)
+            (factor,) = learner.learn_factors([scope], rows)
+            self.outside[self._next_outside] = factor
+            self._next_outside += 1
+            leaves[2 * i + 1] = -self._next_outside
 
     def _write(self, node: Node, parts: list[int], marginals_hash: Words) -> int:
         assert node.marginals is not None
@@ -140,7 +166,7 @@ class FlatNetwork:
     def _write_rows(self, rows: Rows | None) -> tuple[int, int, int]:
         if rows is None:
             return -1, 0, 0
-        room = rows.size + max(_SPARE_ROWS, rows.size // _SPARE_SHARE)
+        room = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE)
         at = self._allocate(room)
         self.words[at : at + rows.size] = rows
         return at, rows.size, room
@@ -155,15 +181,10 @@ class FlatNetwork:
         return at
 
     def link(self, old: int, new: int) -> None:
-        """Put a node in another one's place, below the same parent and above its own parts."""
-        parent = self.parent(old)
-        self.words[new + PARENT] = parent
-        self._adopt_parts(new)
-        if parent < 0:
+        """Put a node in another one's place."""
+        link(self.words, old, new)
+        if self.parent(new) < 0:
             self.root = new
-        else:
-            parts = parts_at(self.words, parent)
-            parts[parts == old] = new
 
     def free(self, node: int) -> None:
         """Wipe a node; those below it are not concerned."""
@@ -286,6 +307,10 @@ class FlatNetwork:
         """Return the node above; -1 if there is none."""
         return int(self.words[node + PARENT])
 
+    def operation(self, node: int) -> Operation:
+        """Return the operation that made a node."""
+        return _OPERATIONS[self.words[node + OPERATION]]
+
     def scope_of(self, node: int) -> Words:
         """Return a node's variables."""
         return scope_at(self.words, node)
@@ -322,12 +347,8 @@ class FlatNetwork:
 
     def rows_of(self, node: int) -> Rows | None:
         """Return the rows of a node, in no particular order; None if they are all there are."""
-        words = self.words
-        while words[node + ROWS] < 0 and words[node + OPERATION] != blocks.SPLIT_DATA:
-            node = int(words[node + PARENT])
-            if node < 0:
-                return None
-        return _gather(words, node)
+        holder = holder_of_rows(self.words, node)
+        return None if holder < 0 else gather(self.words, holder)
 
     def address(self, node: int) -> Address:
         """Return where a node is."""
@@ -344,22 +365,6 @@ class FlatNetwork:
 def _signed(number: int) -> int:
     """Return a number of 64 bits as a word."""
     return number - (1 << 64) if number >> 63 else number
-
-
-@njit(cache=True, nogil=True)
-def _gather(words: Words, node: int) -> Rows:
-    rows, n_rows = np.empty(words[node + N_RECORDS], np.int64), 0
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if words[part + ROWS] >= 0:
-            own = rows_at(words, part)
-            rows[n_rows : n_rows + own.size] = own
-            n_rows += own.size
-        else:
-            for child in parts_at(words, part):
-                pending.append(child)
-    return rows[:n_rows]
 
 
 @njit(cache=True, nogil=True)

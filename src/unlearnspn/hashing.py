@@ -1,7 +1,7 @@
 """Keyed randomness and fingerprints: every random choice is a hash of what it is about, never a stream.
 
-Two layers: BLAKE2b derives the few keys that name nodes, columns and categories; a bijective 64-bit mixer, cheap
-enough for inner loops, spreads such a key over records.
+Two layers: BLAKE2b derives the few keys that name columns and categories; a bijective 64-bit mixer, cheap enough for
+inner loops, spreads such a key over nodes and records.
 """
 
 from __future__ import annotations
@@ -80,6 +80,21 @@ def hash_counts(counts: npt.NDArray[np.int64], prints: Keys) -> bytes:
     """Fingerprint how often each thing occurs, in any order and whatever does not occur."""
     low, high = _sum_counts(counts, prints)
     return struct.pack("<QQ", int(low), int(high))
+
+
+@njit(cache=True, nogil=True)
+def key_of_cluster(parent: np.uint64, number: int) -> np.uint64:
+    """Derive the key of a node that is a cluster of another."""
+    return mix64(mix64(parent ^ _FIRST) + np.uint64(number))
+
+
+@njit(cache=True, nogil=True)
+def key_of_scope(parent: np.uint64, scope: npt.NDArray[np.int64]) -> np.uint64:
+    """Derive the key of a node that has some of the variables of another."""
+    key = mix64(parent ^ _THIRD)
+    for variable in scope:
+        key = mix64(key + np.uint64(variable))
+    return key
 
 
 def derive_key(parent: int, purpose: str, detail: bytes = b"") -> int:

@@ -24,6 +24,8 @@ def read_ids(ids: Any) -> list[RecordId]:
     ([3, 1], ['c-17'])
     """
     items = _as_list(ids)
+    if _plain(items):
+        return items
     missing = [place for place, item in enumerate(items) if is_missing(item)]
     if missing:
         raise RecordIdError(f"ids are missing in rows {listing(missing)}: every record needs one")
@@ -55,6 +57,12 @@ def record_keys(ids: Sequence[RecordId]) -> Keys:
         )
         return np.frombuffer(digests, "<u8").astype(np.uint64)
     return mix_keys(np.asarray(ids, np.int64).view(np.uint64), np.uint64(0))
+
+
+def _plain(items: list[Any]) -> bool:
+    """Tell whether all are ids already, of one kind, without a look at each from Python."""
+    kinds = set(map(type, items))
+    return kinds == {str} or (kinds == {int} and -_LIMIT <= min(items) and max(items) < _LIMIT)
 
 
 def _as_list(ids: Any) -> list[Any]:

@@ -15,6 +15,7 @@ from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding, NumericCoder
 from unlearnspn.exact_sum import Moments, Words, sum_columns
+from unlearnspn.ground import Ground, make_ground
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import GTest, IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, LearnedDistribution
@@ -26,7 +27,6 @@ from unlearnspn.network import Factor, Node, Operation, cluster_key, scope_key
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.slices import Counts, Rows, Scope, Slice
-from unlearnspn.walking import Ground
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,8 +82,9 @@ class Learner:
 
     @cached_property
     def _joins_tree(self) -> npt.NDArray[np.bool_]:
-        """Which variables a tree takes."""
-        assert self.tree is not None
+        """Which variables a tree takes, if there are to be any."""
+        if self.tree is None:
+            return np.zeros(len(self.leaves), np.bool_)
         return np.array([self.tree.takes(leaf, self.encoding, v) for v, leaf in enumerate(self.leaves)], np.bool_)
 
     @cached_property
@@ -104,7 +105,7 @@ class Learner:
         records, encoding, test, clustering = self.records, self.encoding, self.independence, self.clustering
         n_variables = len(self.leaves)
         asks, clusters = isinstance(test, GTest), isinstance(clustering, QKMeans)
-        return Ground(
+        return make_ground(
             records.codes,
             records.features,
             records.values.view(np.int64),
@@ -117,10 +118,14 @@ class Learner:
             encoding.prints,
             records.totals.windows,
             self._hides,
+            self.inside.leaves,
+            self._joins_tree,
+            self.inside.independence and self.inside.clustering,
             self.min_rows,
             float(test.threshold) if asks else 0.0,
             x_log_x_table(),
             clustering.n_clusters if clusters else 0,
+            clustering.max_rounds if clusters else 0,
             np.array([clustering.spacing(n) if clusters else 0 for n in range(n_variables + 1)], np.int64),
         )
 
@@ -190,13 +195,13 @@ class Learner:
             return self.node(decision, place, rows.size, parts=parts, clusters=tuple(clusters))
         leaves, groups = self.split_scope(decision, place)
         parts = tuple(self.learn_spn(self.factor_place(decision, place, scope), rows) for scope in groups)
-        return self.node(decision, place, rows.size, rows=rows, parts=parts, factors=self.learn_factors(leaves, place, rows))
+        return self.node(decision, place, rows.size, rows=rows, parts=parts, factors=self.learn_factors(leaves, rows))
 
     def factor_place(self, decision: Decision, place: Place, scope: Scope) -> Place:
         """Return where a sub-network of a product stands."""
         return place.variables(scope, connected=decision.operation is Operation.SPLIT_VARIABLES)
 
-    def learn_factors(self, scopes: Sequence[Scope], place: Place, rows: Rows) -> tuple[Factor, ...]:
+    def learn_factors(self, scopes: Sequence[Scope], rows: Rows) -> tuple[Factor, ...]:
         """CreateLeaf, for all leaves of a product: learn the distributions of single variables, or of several in a tree.
 
         A leaf has no choices of its own, so it needs no key of its own.
@@ -208,7 +213,7 @@ class Learner:
         for scope in scopes:
             kind = kinds[scope[0]] if scope.size == 1 else OUTSIDE
             if kind == OUTSIDE:
-                data = Slice(self.records, self.encoding, scope, place.key)
+                data = Slice(self.records, self.encoding, scope, 0)
                 factors.append(Factor(scope, self.leaf(scope).learn(data, rows)))
             else:
                 factors.append(Factor(scope, moments.get(int(scope[0]))))
@@ -280,7 +285,7 @@ class Learner:
         if decision.operation is Operation.SPLIT_UNINFORMATIVE:
             assert decision.informative is not None
             alone = np.flatnonzero(~decision.informative)
-            groups = [*(scope[i : i + 1] for i in alone), scope[decision.informative]]
+            groups = sorted([*(scope[i : i + 1] for i in alone), scope[decision.informative]], key=lambda group: group[0])
         else:
             assert decision.groups is not None
             members: dict[int, list[int]] = {}
@@ -291,14 +296,14 @@ class Learner:
 
     def _factorize(self, decision: Decision, scope: Scope) -> list[Scope]:
         """Return the scopes of leaves: first a tree, where several variables can form one, then single variables."""
-        alone, trees = scope, []
-        if self.tree is not None:
-            assert decision.informative is not None
-            # Where no variable has two values, there is nothing that a tree could tell.
-            joining = self._joins_tree[scope] & decision.informative
-            if np.count_nonzero(joining) > 1:
-                alone, trees = scope[~joining], [scope[joining]]
+        assert decision.informative is not None
+        tree = self.tree_scope(scope, decision.informative)
+        alone, trees = (scope, []) if tree.size < 2 else (np.setdiff1d(scope, tree), [tree])
         return [*trees, *(alone[i : i + 1] for i in range(alone.size))]
+
+    def tree_scope(self, scope: Scope, informative: npt.NDArray[np.bool_]) -> Scope:
+        """Return the variables that form a tree: where one has no two values, there is nothing that it could tell."""
+        return scope[self._joins_tree[scope] & informative]
 
     def split_rows(self, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
         """Return the rows of each cluster that has any, in increasing order."""

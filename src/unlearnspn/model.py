@@ -81,13 +81,14 @@ class Settings:
 class Model:
     """A learned network with its records; a pure function of settings and records, whatever the way it came about."""
 
-    def __init__(self, settings: Settings, records: Records, root: Node) -> None:
+    def __init__(self, settings: Settings, records: Records, learner: Learner, network: FlatNetwork) -> None:
         self.settings = settings
         self.records = records
-        self.learner = settings.learner(records, records.encoding)
-        self.network = FlatNetwork.of(root, self.learner.inside, self.learner.hash_marginals)
+        self.learner = learner
+        self.network = network
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
+        self._digests: tuple[str, str] | None = None
         self._derivation = Derivation()
         self._circuit: Circuit | None = None
 
@@ -103,7 +104,9 @@ class Model:
         """Learn from scratch."""
         records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
         learner = settings.learner(records, records.encoding)
-        model = cls(settings, records, learner.learn_spn(settings.root_place, records.rows))
+        network = FlatNetwork(learner.inside)
+        network.root = network.grow(learner, settings.root_place, records.rows)
+        model = cls(settings, records, learner, network)
         model.origin = table.origin
         return model
 
@@ -147,9 +150,12 @@ class Model:
 
     def digests(self) -> tuple[str, str]:
         """Digest the released model, and everything kept; what did not change is not hashed again."""
-        return self._digest(self.learner, self.records.totals, self.records.multiset)
+        if self._digests is None:
+            self._digests = self.digest_as(self.learner, self.records.totals, self.records.multiset)
+        return self._digests
 
-    def _digest(self, learner: Learner, totals: Totals, multiset: Any) -> tuple[str, str]:
+    def digest_as(self, learner: Learner, totals: Totals, multiset: Any) -> tuple[str, str]:
+        """Digest the network as it is, with what will be true of the records."""
         released, kept = digests.digest_network(learner, self.network)
         return (
             digests.model_digest(learner, released, self.settings.released),
@@ -216,24 +222,24 @@ class _Request:
     def carry_out(self) -> None:
         """Bring the network to where the change leads."""
         model, staged, records = self.model, self.staged, self.model.records
-        encoding, totals = staged.encoding, staged.totals
-        rows = records.rows_after(staged.minus, staged.plus) if self._needs_all_rows() else _NONE
-        if encoding.crowded:
-            self._learn_afresh(rows)
+        encoding = staged.encoding
+        crowded = encoding is not records.encoding and encoding.crowded
+        self.recoded = crowded or not self._coded_alike()
+        if crowded:
+            self._learn_afresh(records.rows_after(staged.minus, staged.plus))
             return
-        if not encoding.codes_like(records.encoding) or not np.array_equal(totals.windows, records.totals.windows):
-            self._learn_recoded(rows)
+        if self.recoded:
+            self._learn_recoded(records.rows_after(staged.minus, staged.plus))
         else:
             self._revise()
-        self.digests = model._digest(self._learner, totals, staged.multiset)
+        self.digests = model.digest_as(self._learner, staged.totals, staged.multiset)
 
-    def _needs_all_rows(self) -> bool:
-        encoding, records = self.staged.encoding, self.model.records
-        self.recoded = encoding is not records.encoding and (
-            encoding.crowded or not encoding.codes_like(records.encoding)
-        )
-        self.recoded = self.recoded or not np.array_equal(self.staged.totals.windows, records.totals.windows)
-        return self.recoded
+    def _coded_alike(self) -> bool:
+        """Tell whether the values have the codes that they had, and sums the limbs."""
+        staged, records = self.staged, self.model.records
+        same_codes = staged.encoding is records.encoding or staged.encoding.codes_like(records.encoding)
+        windows, before = staged.totals.windows, records.totals.windows
+        return same_codes and (windows is before or np.array_equal(windows, before))
 
     def _revise(self) -> None:
         model, staged, records = self.model, self.staged, self.model.records
@@ -242,7 +248,8 @@ class _Request:
             passing = staged.encoding.coming_from(records.encoding)
             self.revision.learner = model.settings.learner(records, passing)
             self._learner = model.settings.learner(records, staged.encoding)
-        elif self.revision.learner.ground.codes is not records.codes:
+        elif staged.plus.size:
+            # Room may have been made for new records.
             self._learner = self.revision.learner = model.settings.learner(records, records.encoding)
         self.revision.revise(staged.minus, staged.plus)
 
@@ -250,11 +257,9 @@ class _Request:
         settings = self.model.settings
         self._records = self.model.records.recoded(self.staged)
         self._learner = settings.learner(self._records, self.staged.encoding)
-        self._learn(self._learner, rows)
-
-    def _learn(self, learner: Learner, rows: Rows) -> None:
-        self.revision.learner = learner
-        self.revision.replace(learner.learn_spn(self.model.settings.root_place, rows))
+        self.revision.learner = self._learner
+        self.model.network.inside = self._learner.inside
+        self.revision.learn_anew(settings.root_place, rows)
 
     def _learn_afresh(self, rows: Rows) -> None:
         """Learn from scratch, staged records among others."""
@@ -266,12 +271,14 @@ class _Request:
     def take_back(self) -> None:
         """Leave everything as it was."""
         self.revision.take_back()
+        self.model.network.inside = self.model.learner.inside
         self.model.records.discard(self.staged)
+        self.model._digests = None
 
     def commit(self) -> None:
         """Make the change real, and wipe what it removes."""
         model = self.model
-        model._circuit = None
+        model._circuit, model._digests = None, self.digests
         if self._fresh is not None:
             model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
             return
@@ -281,5 +288,3 @@ class _Request:
         self.revision.commit()
         model.learner = self._learner if self._records is None else model.settings.learner(model.records, model.records.encoding)
 
-
-_NONE = np.zeros(0, np.int64)

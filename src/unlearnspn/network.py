@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.exact_sum import Rows
-from unlearnspn.hashing import derive_key
+from unlearnspn.hashing import key_of_cluster, key_of_scope
 from unlearnspn.slices import Counts, Scope
 
 
@@ -67,12 +67,12 @@ def _ranges(numbers: list[int]) -> str:
 
 def cluster_key(parent: int, number: int) -> int:
     """Return the key of a node reached through a cluster."""
-    return derive_key(parent, "cluster", number.to_bytes(4, "little"))
+    return int(key_of_cluster(np.uint64(parent), number))
 
 
 def scope_key(parent: int, scope: Scope) -> int:
     """Return the key of a node reached through a group of variables."""
-    return derive_key(parent, "scope", scope.astype("<i8").tobytes())
+    return int(key_of_scope(np.uint64(parent), scope))
 
 
 class Factor(NamedTuple):

@@ -270,7 +270,7 @@ class Records:
 
     def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> tuple[Encoding, Totals]:
         """Revise the totals, and the coders of those columns that they may change."""
-        encoding, before = self.encoding, self.totals.copied()
+        encoding, before = self.encoding, self.totals
         if table is not None:
             encoding, before = self._write_values(plus, table)
         totals = before.copied()

@@ -20,14 +20,13 @@ from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
+from unlearnspn.rebuilding import LARGE_SHARE, difference
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
-from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
-
-#: If more than this share of a cluster changes, it is learned anew, so that a large change is not walked in vain.
-LEARN_ANEW_SHARE = 0.25
+from unlearnspn.walking import LINK, MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
 
 _MASK = (1 << 64) - 1
+_NOBODY = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +80,16 @@ class Revision:
 
     def revise(self, minus: Rows, plus: Rows) -> None:
         """Make the network what LearnSPN would make of the records after a change."""
-        self._revise(self.network.root, np.sort(minus), np.sort(plus))
+        self._minus, self._plus = np.sort(minus), np.sort(plus)
+        self._revise(self.network.root, self._minus, self._plus)
 
-    def replace(self, root: Node) -> None:
-        """Put another network in the place of the whole."""
-        self.subnetworks_learned += 1
-        self._replace_all(self.network.root, self._store(root))
+    def _all_rows(self) -> Rows:
+        """Return all rows after the change."""
+        return self.learner.records.rows_after(self._minus, self._plus)
+
+    def learn_anew(self, place: Place, rows: Rows) -> None:
+        """Put a network that is learned anew in the place of the whole."""
+        self._learn_anew(self.network.root, place, Change(_NOBODY, _NOBODY, lambda: rows))
 
     def commit(self) -> None:
         """Wipe what is not needed any more."""
@@ -111,18 +114,35 @@ class Revision:
     def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
         """Make a change at a node and below it."""
         network = self.network
-        trail = walk(network.words, self.learner.ground, node, minus, plus)
+        network.words, network.used, trail = walk(network.words, network.used, self.learner.ground, node, minus, plus)
         self._trails.append(trail)
+        self._note_rebuilt(trail)
         steps = trail.steps.reshape(-1, STEP)
         self.nodes_visited += len(steps)
         network.forget_shown(steps[:, 0].tolist())
-        for node, start, middle, end, outcome in steps[steps[:, -1] != 1].tolist():
+        for node, start, middle, end, outcome in steps[(steps[:, -1] == REFUSED) | (steps[:, -1] == MADE_INSIDE)].tolist():
             left, came = trail.rows[start:middle], trail.rows[middle:end]
             if outcome == REFUSED:
                 self._reconsider(node, left, came)
             else:
-                assert outcome == MADE_INSIDE
                 self._revise_outside(node, left, came)
+
+    def _note_rebuilt(self, trail: Trail) -> None:
+        """Take over what a walk has rebuilt."""
+        network = self.network
+        self.subnetworks_learned += trail.n_grown
+        self.rows_moved += trail.n_moved
+        self._replaced.extend(trail.dropped.tolist())
+        for old, new, anew in trail.links.reshape(-1, LINK).tolist():
+            self._linked.append((old, new))
+            if network.parent(new) < 0:
+                network.root = new
+            mark_undigested(network.words, np.array([network.parent(new)]))
+            before, after = network.operation(old), network.operation(new)
+            if anew and before is not after:
+                self.changed_operations.append(ChangedOperation(str(network.address(new)), before, after))
+        for node in trail.opened.tolist():
+            network.learn_open_leaves(self.learner, node, self._all_rows)
 
     def _revise_outside(self, at: int, minus: Rows, plus: Rows) -> None:
         """Revise the leaves of a node whose statistics lie outside."""
@@ -143,14 +163,14 @@ class Revision:
         node = network.shallow(at)
         place = Place(node.scope, node.key, keeps_rows=network.keeps_rows(at), connected=node.connected)
         change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
-        if change.size > LEARN_ANEW_SHARE * (node.n_records + change.growth) and change.size > 1:
-            self._learn_anew(at, learner.learn_spn(place, change.rows()))
+        if change.size > LARGE_SHARE * (node.n_records + change.growth) and change.size > 1:
+            self._learn_anew(at, place, change)
             return
         decision = self.revise_operation(node, place, change)
         if decision.operation is not node.operation:
             changed = ChangedOperation(str(network.address(at)), node.operation, decision.operation)
             self.changed_operations.append(changed)
-            self._learn_anew(at, learner.make(decision, place, change.rows()))
+            self._learn_anew(at, place, change)
         elif decision.operation is Operation.SPLIT_DATA:
             self._revise_split_data(at, node, place, change, decision)
         else:
@@ -185,28 +205,29 @@ class Revision:
         learner = self.learner
         leaves, groups = learner.split_scope(decision, place)
         known = {self.network.scope_of(part).tobytes(): part for part in node.parts}  # type: ignore[arg-type]
-        parts: list[Any] = []
+        parts, new = [], []
         for scope in groups:
             part = known.pop(scope.tobytes(), None)
             if part is None:
                 self.subnetworks_learned += 1
-                part = learner.learn_spn(learner.factor_place(decision, place, scope), change.rows())
+                part = self.network.grow(learner, learner.factor_place(decision, place, scope), change.rows())
+                new.append(part)
             parts.append(part)
-        factors = self._revise_factors(node, leaves, place, change)
+        factors = self._revise_factors(node, leaves, change)
         rows, members = self._revise_rows(node, change)
         revised = learner.node(
             decision, place, node.n_records + change.growth, rows=rows, members=members, parts=tuple(parts), factors=factors
         )
         self._replace(at, revised, known.values())
         for part in parts:
-            if isinstance(part, int):
+            if part not in new:
                 self._revise(part, change.minus, change.plus)
 
-    def _revise_factors(self, node: Node, scopes: list[Scope], place: Place, change: Change) -> tuple[Factor, ...]:
+    def _revise_factors(self, node: Node, scopes: list[Scope], change: Change) -> tuple[Factor, ...]:
         """Match the leaves of a product by scope."""
         known = {factor.scope.tobytes(): factor for factor in node.factors}
         new = [scope for scope in scopes if scope.tobytes() not in known]
-        learned = iter(self.learner.learn_factors(new, place, change.rows()) if new else ())
+        learned = iter(self.learner.learn_factors(new, change.rows()) if new else ())
         return tuple(
             self._revise_factor(known[scope.tobytes()], change) if scope.tobytes() in known else next(learned)
             for scope in scopes
@@ -218,10 +239,10 @@ class Revision:
             return Factor(scope, self._revise_statistics(scope, statistics, change.minus, change.plus))
         if statistics is None:
             return factor
-        ground, variable = self.learner.ground, int(scope[0])
-        words, window = statistics.copy(), tuple(ground.windows[variable].tolist())
+        records, variable = self.learner.records, int(scope[0])
+        words, window = statistics.copy(), tuple(records.totals.window(variable))
         for rows, sign in ((change.minus, -1), (change.plus, 1)):
-            _shift_moments(words, ground.bits, rows, int(ground.place[variable]), window, sign)
+            _shift_moments(words, records.values.view(np.int64), rows, int(records.place[variable]), window, sign)
         return Factor(scope, words)
 
     def _revise_split_data(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
@@ -232,20 +253,19 @@ class Revision:
             changes = self._changes_in_place(known, place, change, decision)
         else:
             changes = self._changes_by_moving(known, place, change, decision)
-        parts: dict[int, Any] = {}
+        parts: dict[int, int] = {}
         for c in np.flatnonzero(clustering.sizes(decision.clustering)).tolist():
             if c in known:
                 parts[c] = known.pop(c)
             else:
                 self.subnetworks_learned += 1
-                parts[c] = self.learner.learn_spn(place.cluster(c), changes[c].rows())
+                parts[c] = self.network.grow(self.learner, place.cluster(c), changes.pop(c).rows())
         revised = self.learner.node(
             decision, place, node.n_records + change.growth, parts=tuple(parts.values()), clusters=tuple(parts)
         )
         self._replace(at, revised, known.values())
-        for c, part in parts.items():
-            if isinstance(part, int) and c in changes:
-                self._revise(part, changes[c].minus, changes[c].plus)
+        for c, part in changes.items():
+            self._revise(parts[c], part.minus, part.plus)
 
     def _changes_in_place(
         self, known: dict[int, int], place: Place, change: Change, decision: Decision
@@ -268,8 +288,8 @@ class Revision:
         changes = {}
         for c, rows in self.learner.split_rows(decision, place, change.rows()).items():
             before = np.sort(self._rows_of(known[c])) if c in known else rows[:0]
-            minus, plus = _difference(before, rows), _difference(rows, before)
-            self.rows_moved += len(_difference(plus, change.plus))
+            minus, plus = difference(before, rows), difference(rows, before)
+            self.rows_moved += len(difference(plus, change.plus))
             if minus.size or plus.size:
                 changes[c] = Change(minus, plus, lambda rows=rows: rows)  # type: ignore[misc]
         return changes
@@ -291,27 +311,21 @@ class Revision:
 
     def _rows_after(self, at: int, minus: Rows, plus: Rows) -> Rows:
         """Return a node's rows after a change, which those above it may have gone through already."""
-        rest = _difference(np.sort(self._rows_of(at)), minus)
-        return np.sort(np.concatenate([rest, _difference(plus, rest)]))
+        rest = difference(np.sort(self._rows_of(at)), minus)
+        return np.sort(np.concatenate([rest, difference(plus, rest)]))
 
-    def _store(self, node: Node) -> int:
-        return self.network.store(node, self.learner.hash_marginals)
-
-    def _learn_anew(self, at: int, node: Node) -> None:
-        """Put a network that was learned anew in a node's place."""
+    def _learn_anew(self, at: int, place: Place, change: Change) -> None:
+        """Put a network that is learned anew in a node's place."""
         self.subnetworks_learned += 1
-        self._replace_all(at, self._store(node))
-
-    def _replace_all(self, old: int, new: int) -> None:
-        self._replaced.extend(self.network.below(old))
-        self._link(old, new)
+        self._replaced.extend(self.network.below(at))
+        self._link(at, self.network.grow(self.learner, place, change.rows()))
 
     def _replace(self, at: int, node: Node, dropped: Any) -> None:
         """Put a node in another one's place, with those parts of it that are still there."""
         self._replaced.append(at)
         for part in dropped:
             self._replaced.extend(self.network.below(part))
-        self._link(at, self._store(node))
+        self._link(at, self.network.store(node, self.learner.hash_marginals))
 
     def _link(self, old: int, new: int) -> None:
         self.network.link(old, new)
@@ -326,17 +340,3 @@ def _shift_moments(
     for row in rows:
         add_value(words, 0, bits[row, column], window, sign)
     carry(words, 0, window)
-
-
-@njit(cache=True, nogil=True)
-def _difference(rows: Rows, others: Rows) -> Rows:
-    """Return the rows that are not among the others; both are sorted."""
-    missing = np.empty(rows.size, np.int64)
-    number, other = 0, 0
-    for row in rows:
-        while other < others.size and others[other] < row:
-            other += 1
-        if other == others.size or others[other] != row:
-            missing[number] = row
-            number += 1
-    return missing[:number].copy()

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from unlearnspn import blocks
 from unlearnspn.blocks import (
     CLUSTERING,
-    CONNECTED,
     DIGESTED,
     INDEPENDENCE,
     KEY,
@@ -37,44 +35,15 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.clustering.lloyd import Rounds, Space, label, line_offsets, rounds_at, rounds_that_hold, shift_rounds
-from unlearnspn.coding import Codes, Features, Levels
-from unlearnspn.exact_sum import Bits, Rows, Words, add_value, carry
-from unlearnspn.hashing import Keys, mix64, mix_member
+from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_that_hold, shift_rounds
+from unlearnspn.exact_sum import Rows, Words, add_value, carry
+from unlearnspn.ground import Ground, look_for_another, space_of
+from unlearnspn.hashing import mix64, mix_member
 from unlearnspn.independence.asked_pairs import answers_hold, shift_pairs
-from unlearnspn.slices import Counts
+from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, rebuild
 
-Flags = npt.NDArray[np.bool_]
-
-#: If more than this share of a node changes, it is left to be learned anew.
-_LARGE_SHARE = 0.25
 #: So many rows are looked at in one go where all there are may have to be.
 _CHUNK = 1024
-
-
-class Ground(NamedTuple):
-    """What a walk needs to know besides the network: the records, their coding, and the settings of the learner."""
-
-    codes: Codes
-    features: Features
-    bits: Bits
-    levels: Levels
-    keys: Keys
-    live: Flags
-    is_numeric: Flags
-    place: Counts
-    sizes: Counts
-    prints: Keys
-    #: The limbs of each variable's sums, see `Window`.
-    windows: Counts
-    #: Whether a code of a variable may stand for different values.
-    hides: Flags
-    min_rows: int
-    cut: float
-    logs: Counts
-    n_clusters: int
-    #: The lattice's spacing among so many variables.
-    spacings: Counts
 
 
 class Trail(NamedTuple):
@@ -83,29 +52,25 @@ class Trail(NamedTuple):
     #: [node, start of minus, start of plus, end of plus, what became of it]
     steps: Words
     rows: Rows
+    #: [old node, new node, whether it was grown anew]
+    links: Words
+    #: Nodes that have open leaves, and those that are not needed any more.
+    opened: Words
+    dropped: Words
+    n_grown: int
+    n_moved: int
 
 
-STEP = 5
+STEP, LINK = 5, 3
 
-#: What became of a change: it could not be made, it was made, it was made but for statistics that lie outside.
-REFUSED, MADE, MADE_INSIDE = 0, 1, 2
+#: What became of a change: it is left to Python, it was made, it was made but for statistics that lie outside, or by
+#: another node in the place of this one.
+REFUSED, MADE, MADE_INSIDE, REBUILT = range(4)
 
 
 @njit(cache=True, nogil=True)
-def space_of(ground: Ground, words: Words, node: int) -> Space:
-    """Return where the rows of a node lie."""
-    scope = scope_at(words, node)
-    return Space(
-        ground.features,
-        ground.keys,
-        scope,
-        ground.is_numeric,
-        line_offsets(scope, ground.is_numeric, ground.sizes),
-        ground.prints,
-        np.uint64(words[node + KEY]),
-        ground.n_clusters,
-        ground.spacings[scope.size],
-    )
+def _space(ground: Ground, words: Words, node: int) -> Space:
+    return space_of(ground, scope_at(words, node), np.uint64(words[node + KEY]))
 
 
 @njit(cache=True, nogil=True)
@@ -184,60 +149,28 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
         start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
         shift_pairs(words, start, ground.codes, rows, scope, ground.sizes, ground.prints, sign)
     if words[node + CLUSTERING] > 0:
-        space = space_of(ground, words, node)
+        space = _space(ground, words, node)
         shift_rounds(space, rounds_of(words, node, space), rows, sign)
     _shift_leaves(words, ground, node, rows, sign)
     _shift_rows(words, ground, node, rows, sign)
 
 
 @njit(cache=True, nogil=True)
-def _value(ground: Ground, row: int, v: int) -> int:
-    """Return something that tells values of a variable apart; -1 for a missing one."""
-    if not ground.is_numeric[v]:
-        return np.int64(ground.levels[row, ground.place[v]])
-    bits = ground.bits[row, ground.place[v]]
-    if (bits >> 52) & 0x7FF == 0x7FF:
-        return -1
-    return bits if bits << 1 else np.int64(0)  # zeros of either sign are equal
-
-
-@njit(cache=True, nogil=True)
-def _among(rows: Rows, row: int) -> bool:
-    place = np.searchsorted(rows, row)
-    return place < rows.size and rows[place] == row
-
-
-@njit(cache=True, nogil=True)
-def _look_for_another(ground: Ground, rows: Rows, without: Rows, v: int, first: int) -> tuple[int, bool]:
-    """Look for a value that differs from the first, which is the first one found if it is -1."""
-    for row in rows:
-        value = _value(ground, row, v)
-        if value == -1 or value == first or (without.size and _among(without, row)):
-            continue
-        if first != -1:
-            return first, True
-        first = value
-    return first, False
-
-
-@njit(cache=True, nogil=True)
 def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether a variable has two values among the records of a node after a change, stopping at the second."""
-    first, found = _look_for_another(ground, plus, plus[:0], v, -1)
-    holder = node
-    while words[holder + ROWS] < 0 and words[holder + OPERATION] != blocks.SPLIT_DATA and words[holder + PARENT] >= 0:
-        holder = words[holder + PARENT]
-    if words[holder + ROWS] < 0 and words[holder + OPERATION] != blocks.SPLIT_DATA:
+    first, found = look_for_another(ground, plus, plus[:0], v, -1)
+    holder = holder_of_rows(words, node)
+    if holder < 0:
         for start in range(0, ground.live.size, _CHUNK):
             if not found:
                 rows = start + np.flatnonzero(ground.live[start : start + _CHUNK])
-                first, found = _look_for_another(ground, rows, minus, v, first)
+                first, found = look_for_another(ground, rows, minus, v, first)
         return found
     pending = [holder]
     while pending and not found:
         part = pending.pop()
         if words[part + ROWS] >= 0:
-            first, found = _look_for_another(ground, rows_at(words, part), minus, v, first)
+            first, found = look_for_another(ground, rows_at(words, part), minus, v, first)
         else:
             for child in parts_at(words, part):
                 pending.append(child)
@@ -266,7 +199,7 @@ def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plu
 @njit(cache=True, nogil=True)
 def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether the centroids stay, and which clusters have rows."""
-    space = space_of(ground, words, node)
+    space = _space(ground, words, node)
     rounds = rounds_of(words, node, space)
     if rounds_that_hold(space, rounds, minus, plus) < len(rounds.sums):
         return False
@@ -305,10 +238,9 @@ def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: R
 @njit(cache=True, nogil=True)
 def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Make a change at a node if all its decisions stay; otherwise leave everything as it was."""
-    outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
     no_room = words[node + ROWS] >= 0 and words[node + N_ROWS] + plus.size - minus.size > words[node + ROOM]
     n_after = words[node + N_RECORDS] + plus.size - minus.size
-    if outside or no_room or n_after == 0 or minus.size + plus.size > max(_LARGE_SHARE * n_after, 1):
+    if no_room or n_after == 0 or minus.size + plus.size > max(LARGE_SHARE * n_after, 1):
         return False
     _shift(words, ground, node, minus, -1)
     _shift(words, ground, node, plus, 1)
@@ -338,7 +270,30 @@ def _grown(array: Words, length: int) -> Words:
 
 
 @njit(cache=True, nogil=True)
-def walk(words: Words, ground: Ground, root: int, minus: Rows, plus: Rows) -> Trail:
+def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> int:
+    if words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or not ground.is_compiled:
+        return REFUSED
+    if not _try_to_shift(words, ground, node, minus, plus):
+        return REBUILT
+    return MADE_INSIDE if _has_leaves_outside(words, node) else MADE
+
+
+@njit(cache=True, nogil=True)
+def link(words: Words, old: int, new: int) -> None:
+    """Put a node in another one's place, below the same parent and above its own parts."""
+    parent = words[old + PARENT]
+    words[new + PARENT] = parent
+    for part in parts_at(words, new):
+        words[part + PARENT] = new
+    if parent >= 0:
+        parts = parts_at(words, parent)
+        for i in range(parts.size):
+            if parts[i] == old:
+                parts[i] = new
+
+
+@njit(cache=True, nogil=True)
+def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: Rows) -> tuple[Words, int, Trail]:
     """Walk down from a node with a change, and return where it was made and where it could not be.
 
     `minus` and `plus` must be sorted.
@@ -346,24 +301,38 @@ def walk(words: Words, ground: Ground, root: int, minus: Rows, plus: Rows) -> Tr
     steps, n_steps = np.empty(64 * STEP, np.int64), 0
     rows, n_rows = _grown(np.empty(64, np.int64), minus.size + plus.size), minus.size + plus.size
     rows[: minus.size], rows[minus.size : n_rows] = minus, plus
+    links, opened, dropped = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    n_grown, n_moved = 0, 0
     pending = [(root, 0, minus.size, n_rows)]
     while pending:
         node, start, middle, end = pending.pop()
-        left, came = rows[start:middle], rows[middle:end]
-        made = _try_to_shift(words, ground, node, left, came)
-        outcome = REFUSED if not made else MADE_INSIDE if _has_leaves_outside(words, node) else MADE
+        outcome = _outcome(words, ground, node, rows[start:middle], rows[middle:end])
         steps = _grown(steps, (n_steps + 1) * STEP)
         at = n_steps * STEP
         steps[at], steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = node, start, middle, end, outcome
         n_steps += 1
-        if not made:
+        if outcome == REFUSED:
+            continue
+        if outcome == REBUILT:
+            rebuilt = rebuild(words, used, ground, node, rows[start:middle], rows[middle:end])
+            words, used = rebuilt.words, rebuilt.used
+            link(words, node, rebuilt.node)
+            links = np.concatenate((links, np.array([node, rebuilt.node, rebuilt.anew])))
+            opened, dropped = np.concatenate((opened, rebuilt.opened)), np.concatenate((dropped, rebuilt.dropped))
+            n_grown, n_moved = n_grown + rebuilt.n_grown, n_moved + rebuilt.n_moved
+            rows = _grown(rows, n_rows + rebuilt.rows.size)
+            rows[n_rows : n_rows + rebuilt.rows.size] = rebuilt.rows
+            for i in range(0, rebuilt.visits.size, 4):
+                part, first, second, third = rebuilt.visits[i : i + 4]
+                pending.append((part, n_rows + first, n_rows + second, n_rows + third))
+            n_rows += rebuilt.rows.size
             continue
         parts = parts_at(words, node)
         if words[node + OPERATION] != blocks.SPLIT_DATA:
             for part in parts:
                 pending.append((part, start, middle, end))
             continue
-        space = space_of(ground, words, node)
+        space = _space(ground, words, node)
         labels = label(space, rows[start:end], rounds_of(words, node, space).centroids[-1])
         numbers = numbers_at(words, node)
         for k in range(parts.size):
@@ -380,14 +349,15 @@ def walk(words: Words, ground: Ground, root: int, minus: Rows, plus: Rows) -> Tr
                     n_rows += 1
             if n_rows > first:
                 pending.append((parts[k], first, second, n_rows))
-    return Trail(steps[: n_steps * STEP].copy(), rows[:n_rows].copy())
+    trail = Trail(steps[: n_steps * STEP].copy(), rows[:n_rows].copy(), links, opened, dropped, n_grown, n_moved)
+    return words, used, trail
 
 
 @njit(cache=True, nogil=True)
 def walk_back(words: Words, ground: Ground, trail: Trail) -> None:
     """Take back what a walk has changed."""
     for at in range(trail.steps.size - STEP, -1, -STEP):
-        if trail.steps[at + 4] != REFUSED:
+        if trail.steps[at + 4] in (MADE, MADE_INSIDE):
             node, start, middle, end = trail.steps[at : at + 4]
             _shift(words, ground, node, trail.rows[middle:end], -1)
             _shift(words, ground, node, trail.rows[start:middle], 1)

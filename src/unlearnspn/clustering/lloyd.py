@@ -79,12 +79,6 @@ def line_width(words: Words) -> int:
     return int(in_lines // (n_seeds * (2 * n_rounds + 1)))
 
 
-def to_words(rounds: Rounds) -> Words:
-    """Write what is kept as words."""
-    head = [rounds.seeds.size, len(rounds.counts), rounds.sizes.size]
-    return np.concatenate([np.array(head, np.int64), *(part.ravel() for part in rounds)])
-
-
 @njit(cache=True, nogil=True)
 def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
     """Return where each variable's entries start, and the width of a line."""
@@ -300,6 +294,58 @@ def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines,
 
 
 @njit(cache=True, nogil=True)
+def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
+    """Return the nearest centroid of each row."""
+    costs = _costs(space, centroids)
+    labels = np.empty(rows.size, np.int64)
+    for i in range(rows.size):
+        labels[i] = nearest(space, rows[i], costs)
+    return labels
+
+
+@njit(cache=True, nogil=True)
+def _to_words(rounds: Rounds) -> Words:
+    """Write what is kept as words."""
+    seeds, counts, sizes, sums, centroids = rounds
+    words = np.empty(_HEAD + seeds.size + counts.size + sizes.size + sums.size + centroids.size, np.int64)
+    words[0], words[1], words[2] = seeds.size, len(counts), sizes.size
+    kept = rounds_at(words, 0, centroids.shape[2])
+    kept.seeds[:], kept.counts[:], kept.sizes[:] = seeds, counts, sizes
+    kept.sums[:], kept.centroids[:] = sums, centroids
+    return words
+
+
+@njit(cache=True, nogil=True)
+def learn_rounds(space: Space, seeds: Rows, rows: Rows, max_rounds: int) -> tuple[Words, Counts]:
+    """Run rounds from known seeds; return what is kept, and the cluster of each row."""
+    start = seed_centroids(space, seeds)
+    known = start.copy().reshape(1, *start.shape)
+    nothing = np.zeros((0, *start.shape), np.int64)
+    return go_on(space, seeds, known, np.zeros((0, seeds.size), np.int64), nothing, rows, max_rounds)
+
+
+@njit(cache=True, nogil=True)
+def go_on(
+    space: Space, seeds: Rows, centroids: Lines, counts: Lines, sums: Lines, rows: Rows, max_rounds: int
+) -> tuple[Words, Counts]:
+    """Go on after some rounds, whose centroids, counts and sums are known, as `learn_rounds` would."""
+    first, n_seeds, width = len(centroids) - 1, centroids.shape[1], centroids.shape[2]
+    if n_seeds < 2:
+        sizes = np.array([rows.size])
+        return _to_words(Rounds(seeds, counts, sizes, sums, centroids)), np.zeros(rows.size, np.int64)
+    if not repeats(centroids, first):
+        all_counts = np.zeros((max_rounds, n_seeds), np.int64)
+        all_sums = np.zeros((max_rounds, n_seeds, width), np.int64)
+        all_centroids = np.zeros((max_rounds + 1, n_seeds, width), np.int64)
+        all_counts[:first], all_sums[:first], all_centroids[: first + 1] = counts, sums, centroids
+        done = run_rounds(space, rows, first, all_sums, all_counts, all_centroids)
+        counts, sums, centroids = all_counts[:done], all_sums[:done], all_centroids[: done + 1]
+    labels = label(space, rows, centroids[-1])
+    sizes = np.bincount(labels, minlength=n_seeds)
+    return _to_words(Rounds(seeds, counts, sizes, sums, centroids)), labels
+
+
+@njit(cache=True, nogil=True)
 def shift_rounds(space: Space, rounds: Rounds, rows: Rows, sign: int) -> None:
     """Take rows out of every round and of the final sizes, or put them in, in place; centroids stay."""
     for r in range(len(rounds.sums)):
@@ -328,16 +374,6 @@ def rounds_that_hold(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> i
 def next_centroids(space: Space, rounds: Rounds, r: int) -> Lines:
     """Return the centroids that a round leads to."""
     return _quantise(space, rounds.sums[r], rounds.counts[r], rounds.centroids[r])
-
-
-@njit(cache=True, nogil=True)
-def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
-    """Return the nearest centroid of each row."""
-    costs = _costs(space, centroids)
-    labels = np.empty(rows.size, np.int64)
-    for i in range(rows.size):
-        labels[i] = nearest(space, rows[i], costs)
-    return labels
 
 
 @njit(cache=True, nogil=True)

@@ -15,22 +15,18 @@ import numpy as np
 
 from unlearnspn.clustering.base import Labels
 from unlearnspn.clustering.lloyd import (
-    Lines,
-    Rounds,
     Space,
     describe_rounds,
+    go_on,
     label,
+    learn_rounds,
     line_offsets,
     line_width,
     next_centroids,
     pick_seeds,
-    repeats,
     rounds_at,
     rounds_that_hold,
-    run_rounds,
-    seed_centroids,
     shift_rounds,
-    to_words,
 )
 from unlearnspn.coding import FEATURE_STD
 from unlearnspn.exact_sum import Words
@@ -60,12 +56,7 @@ class QKMeans:
 
     def learn_from(self, seeds: Rows, data: Slice, rows: Rows) -> Words:
         """Run the rounds from known seeds."""
-        space = self.space(data)
-        start = seed_centroids(space, seeds)
-        if seeds.size < 2:
-            none = np.zeros((0, *start.shape), np.int64)
-            return to_words(Rounds(seeds, none[:, :, 0], np.array([rows.size]), none, start[None]))
-        return self._run(space, seeds, start[None], np.zeros((0, 0), np.int64), np.zeros((0, 0, 0), np.int64), rows)
+        return learn_rounds(self.space(data), seeds, rows, self.max_rounds)[0]
 
     def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
         """Repeat the rounds with the changed rows; run those on all rows that come out different."""
@@ -81,7 +72,8 @@ class QKMeans:
         found = next_centroids(space, rounds, holding)
         centroids = np.concatenate([rounds.centroids[: holding + 1], found[None]])
         known = holding + 1
-        return self._run(space, rounds.seeds, centroids, rounds.counts[:known], rounds.sums[:known], rows())
+        counts, sums = rounds.counts[:known], rounds.sums[:known]
+        return go_on(space, rounds.seeds, centroids, counts, sums, rows(), self.max_rounds)[0]
 
     def assign(self, statistics: Words, data: Slice, rows: Rows) -> Labels:
         """Return the nearest final centroid of each row."""
@@ -103,18 +95,6 @@ class QKMeans:
         rounds = rounds_at(statistics, 0, int(space.offsets[-1]))
         return fingerprint([b"qkmeans", describe_rounds(space, rounds).tobytes()])
 
-    def _run(self, space: Space, seeds: Rows, centroids: Lines, counts: Lines, sums: Lines, rows: Rows) -> Words:
-        """Go on after some rounds, whose centroids, counts and sums are known."""
-        first, shape = len(centroids) - 1, centroids.shape[1:]
-        if not repeats(centroids, first):
-            room = self.max_rounds
-            counts, sums = _with_room(counts, (room, shape[0])), _with_room(sums, (room, *shape))
-            centroids = _with_room(centroids, (room + 1, *shape))
-            done = run_rounds(space, rows, first, sums, counts, centroids)
-            counts, sums, centroids = counts[:done], sums[:done], centroids[: done + 1]
-        sizes = np.bincount(label(space, rows, centroids[-1]), minlength=shape[0])
-        return to_words(Rounds(seeds, counts, sizes, sums, centroids))
-
     def space(self, data: Slice) -> Space:
         """Return where the rows of a node lie."""
         records = data.records
@@ -135,10 +115,3 @@ class QKMeans:
         epsilon = max(1.0, math.sqrt(n_variables / 16)) if self.epsilon is None else self.epsilon
         return round(min(max(epsilon * FEATURE_STD, 1.0), _WIDEST_SPACING))
 
-
-def _with_room(known: Lines, shape: tuple[int, ...]) -> Lines:
-    """Return lines followed by room for more."""
-    room = np.zeros(shape, np.int64)
-    if known.size:
-        room[: len(known)] = known
-    return room

@@ -108,7 +108,7 @@ def _named_leaves(alpha: float, min_std: float) -> dict[str, Leaf[Any]]:
 def _leaf(variable: Variable, wanted: Any, named: Mapping[str, Leaf[Any]]) -> Leaf[Any]:
     if isinstance(wanted, str) and wanted not in named:
         raise ValueError(f"leaves gives column {variable.name!r} a {wanted!r} leaf, which is none of {listing(named)}")
-    leaf: Leaf[Any] = _component("leaves", named[wanted] if isinstance(wanted, str) else wanted, Leaf)
+    leaf: Leaf[Any] = named[wanted] if isinstance(wanted, str) else _component("leaves", wanted, Leaf)
     if leaf.kind is not variable.kind:
         raise ValueError(
             f"leaves gives column {variable.name!r} a {leaf.name} leaf, which models {leaf.kind} variables, "

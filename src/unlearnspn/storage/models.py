@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.errors import InvalidTableError, RecordIdError
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
 from unlearnspn.storage.answers import Answers, pack_answers
@@ -105,4 +106,5 @@ def restore_model(settings: Settings, described: Mapping[str, Any], entries: Ent
     except (InvalidTableError, RecordIdError) as error:
         raise StorageError(f"the records cannot be what they are said to be: {error}") from error
     learner = settings.learner(records, records.encoding)
-    return Model(settings, records, recall_network(learner, settings.root_place, records.rows, answers))
+    root = recall_network(learner, settings.root_place, records.rows, answers)
+    return Model(settings, records, learner, FlatNetwork.of(root, learner.inside, learner.hash_marginals))

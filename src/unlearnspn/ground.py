@@ -1,0 +1,154 @@
+"""What compiled code stands on: the records, their coding, and the settings of the learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+from numba.experimental import structref
+
+from unlearnspn.clustering.lloyd import Space, line_offsets
+from unlearnspn.coding import Codes, Features, Levels
+from unlearnspn.exact_sum import Bits, Rows
+from unlearnspn.hashing import Keys
+from unlearnspn.slices import Counts, Scope
+
+Flags = npt.NDArray[np.bool_]
+
+
+@structref.register
+class GroundType(types.StructRef):  # type: ignore[misc]
+    """The compiler's view of a `Ground`: a pointer, so that it costs next to nothing to hand it on."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """Forget about literal types."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+class Ground(structref.StructRefProxy):  # type: ignore[misc]
+    """What a walk needs to know besides the network; see `GROUND` for what there is."""
+
+
+#: The fields of a ground, in order.
+GROUND = (
+    "codes",
+    "features",
+    "bits",
+    "levels",
+    "keys",
+    "live",
+    "is_numeric",
+    "place",
+    "sizes",
+    "prints",
+    "windows",  # the limbs of each variable's sums, see `Window`
+    "hides",  # whether a code of a variable may stand for different values
+    "leaf_kinds",  # how each variable's leaves keep their statistics
+    "joins_tree",  # whether a variable can be part of a tree
+    "is_compiled",  # whether compiled code can ask all questions
+    "min_rows",
+    "cut",
+    "logs",
+    "n_clusters",
+    "max_rounds",
+    "spacings",  # the lattice's spacing among so many variables
+)
+structref.define_proxy(Ground, GroundType, GROUND)
+
+
+@njit(cache=True, nogil=True)
+def make_ground(
+    codes: Codes,
+    features: Features,
+    bits: Bits,
+    levels: Levels,
+    keys: Keys,
+    live: Flags,
+    is_numeric: Flags,
+    place: Counts,
+    sizes: Counts,
+    prints: Keys,
+    windows: Counts,
+    hides: Flags,
+    leaf_kinds: npt.NDArray[np.uint8],
+    joins_tree: Flags,
+    is_compiled: bool,
+    min_rows: int,
+    cut: float,
+    logs: Counts,
+    n_clusters: int,
+    max_rounds: int,
+    spacings: Counts,
+) -> Ground:
+    """Make a ground; compiled, so that the constructor comes from the cache."""
+    return Ground(
+        codes,
+        features,
+        bits,
+        levels,
+        keys,
+        live,
+        is_numeric,
+        place,
+        sizes,
+        prints,
+        windows,
+        hides,
+        leaf_kinds,
+        joins_tree,
+        is_compiled,
+        min_rows,
+        cut,
+        logs,
+        n_clusters,
+        max_rounds,
+        spacings,
+    )
+
+
+@njit(cache=True, nogil=True)
+def space_of(ground: Ground, scope: Scope, key: np.uint64) -> Space:
+    """Return where the rows of a node lie."""
+    return Space(
+        ground.features,
+        ground.keys,
+        scope,
+        ground.is_numeric,
+        line_offsets(scope, ground.is_numeric, ground.sizes),
+        ground.prints,
+        key,
+        ground.n_clusters,
+        ground.spacings[scope.size],
+    )
+
+
+@njit(cache=True, nogil=True)
+def _value(ground: Ground, row: int, v: int) -> int:
+    """Return something that tells values of a variable apart; -1 for a missing one."""
+    if not ground.is_numeric[v]:
+        return np.int64(ground.levels[row, ground.place[v]])
+    bits = ground.bits[row, ground.place[v]]
+    if (bits >> 52) & 0x7FF == 0x7FF:
+        return -1
+    return bits if bits << 1 else np.int64(0)  # zeros of either sign are equal
+
+
+@njit(cache=True, nogil=True)
+def _among(rows: Rows, row: int) -> bool:
+    place = np.searchsorted(rows, row)
+    return place < rows.size and rows[place] == row
+
+
+@njit(cache=True, nogil=True)
+def look_for_another(ground: Ground, rows: Rows, without: Rows, v: int, first: int) -> tuple[int, bool]:
+    """Look for a value that differs from the first, which is the first one found if it is -1."""
+    for row in rows:
+        value = _value(ground, row, v)
+        if value == -1 or value == first or (without.size and _among(without, row)):
+            continue
+        if first != -1:
+            return first, True
+        first = value
+    return first, False

@@ -1,0 +1,315 @@
+"""LearnSPN, compiled: grow a sub-network of some rows, block after block.
+
+It asks and answers what `Learner` does, in the same order, and comes to the same network, for independence by the
+G-test and clusters by Q-k-means. Leaves whose statistics lie outside are left open, for Python to learn.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn import blocks
+from unlearnspn.blocks import (
+    CLUSTERING,
+    CONNECTED,
+    HEAD,
+    INDEPENDENCE,
+    KEY,
+    LENGTH,
+    MARGINALS,
+    MARGINALS_HASH,
+    MEMBERS,
+    MOMENTS,
+    N_LEAVES,
+    N_PARTS,
+    N_RECORDS,
+    N_ROWS,
+    OPERATION,
+    OUTSIDE,
+    PARENT,
+    ROOM,
+    ROWS,
+    SPARE_ROWS,
+    SPARE_SHARE,
+    WIDTH,
+    leaves_at,
+    parts_at,
+)
+from unlearnspn.clustering.lloyd import learn_rounds, pick_seeds
+from unlearnspn.exact_sum import Rows, Words, add_values
+from unlearnspn.ground import Ground, look_for_another, space_of
+from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
+from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs
+from unlearnspn.marginals import add_codes, hash_marginals
+from unlearnspn.slices import Counts, Scope
+
+#: In place of where the statistics of a leaf start: Python has yet to learn them.
+OPEN = -(1 << 62)
+
+
+class Plot(NamedTuple):
+    """What a node is grown from: its place, and which part of all rows are its."""
+
+    parent: int
+    number: int
+    scope: Scope
+    key: np.uint64
+    connected: bool
+    keeps_rows: bool
+    start: int
+    end: int
+
+
+class Answer(NamedTuple):
+    """What was asked of a node: as in `Decision`, and the cluster of each row if it is these that are split."""
+
+    operation: int
+    marginals: Counts
+    informative: npt.NDArray[np.bool_]
+    independence: Words
+    groups: Counts
+    clustering: Words
+    labels: Counts
+
+
+class Growth(NamedTuple):
+    """The words with what has grown: where it starts and ends, and the nodes that have open leaves."""
+
+    words: Words
+    used: int
+    root: int
+    opened: Words
+
+
+@njit(cache=True, nogil=True)
+def _find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows) -> npt.NDArray[np.bool_]:
+    informative = np.empty(scope.size, np.bool_)
+    at = 0
+    for i in range(scope.size):
+        v, occurring = scope[i], 0
+        for code in range(1, ground.sizes[v]):
+            if marginals[at + code]:
+                occurring += 1
+        at += ground.sizes[v]
+        informative[i] = occurring > 1
+        if occurring == 1 and ground.hides[v]:
+            informative[i] = look_for_another(ground, rows, rows[:0], v, -1)[1]
+    return informative
+
+
+@njit(cache=True, nogil=True)
+def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
+    """Ask the questions of Algorithm 1 in its order."""
+    scope, nothing = plot.scope, np.zeros(0, np.int64)
+    n_codes = 0
+    for v in scope:
+        n_codes += ground.sizes[v]
+    marginals = np.zeros(n_codes, np.int64)
+    add_codes(ground.codes, rows, scope, ground.sizes, marginals, 1)
+    if scope.size == 1:
+        return Answer(
+            blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing
+        )
+    informative = _find_informative(ground, scope, marginals, rows)
+    if not informative.all():
+        operation = blocks.SPLIT_UNINFORMATIVE if informative.any() else blocks.NAIVE_FACTORIZATION
+        return Answer(operation, marginals, informative, nothing, nothing, nothing, nothing)
+    if rows.size <= ground.min_rows:
+        return Answer(
+            blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing
+        )
+    independence, groups = nothing, nothing
+    if not plot.connected:
+        independence = ask_pairs(
+            ground.codes, rows, scope, ground.sizes, ground.prints, ground.cut, ground.logs
+        )
+        groups = answered_groups(independence, scope.size)
+        if groups.any():
+            return Answer(
+                blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing
+            )
+    space = space_of(ground, scope, plot.key)
+    clustering, labels = learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
+    split = labels.size > 0 and labels.min() < labels.max()
+    operation = blocks.SPLIT_DATA if split else blocks.NAIVE_FACTORIZATION
+    return Answer(operation, marginals, informative, independence, groups, clustering, labels)
+
+
+@njit(cache=True, nogil=True)
+def divide(ground: Ground, plot: Plot, answer: Answer) -> Counts:
+    """Return to which factor of a product each variable belongs: by its first variable; -1 - it for a tree."""
+    scope = plot.scope
+    owners = np.arange(scope.size)
+    if answer.operation == blocks.SPLIT_VARIABLES:
+        return answer.groups
+    if answer.operation == blocks.SPLIT_UNINFORMATIVE:
+        first = np.flatnonzero(answer.informative)[0]
+        for i in range(scope.size):
+            if answer.informative[i]:
+                owners[i] = first
+        return owners
+    joining = ground.joins_tree[scope] & answer.informative
+    if np.count_nonzero(joining) > 1:
+        for i in range(scope.size):
+            if joining[i]:
+                owners[i] = -1
+    return owners
+
+
+@njit(cache=True, nogil=True)
+def leaves_of(ground: Ground, plot: Plot, owners: Counts) -> Words:
+    """Return the leaves of a product, with the lengths of their statistics: first a tree, then single variables."""
+    scope = plot.scope
+    leaves, n_leaves = np.empty(2 * scope.size, np.int64), 0
+    if (owners == -1).any():
+        leaves[0], leaves[1] = -1, OPEN
+        n_leaves = 1
+    for i in range(scope.size):
+        if owners[i] < 0 or np.count_nonzero(owners == owners[i]) > 1:
+            continue
+        v = scope[i]
+        kind, length = ground.leaf_kinds[v], 0
+        if kind == OUTSIDE:
+            length = OPEN
+        elif kind == MOMENTS:
+            length = 1 + ground.windows[v, 1] + ground.windows[v, 2]
+        leaves[2 * n_leaves], leaves[2 * n_leaves + 1] = v, length
+        n_leaves += 1
+    return leaves[: 2 * n_leaves]
+
+
+@njit(cache=True, nogil=True)
+def _with_room(words: Words, used: int, number: int) -> Words:
+    if used + number <= words.size:
+        return words
+    grown = np.zeros(max(used + number, used + used // 2), np.int64)
+    grown[:used] = words[:used]
+    return grown
+
+
+@njit(cache=True, nogil=True)
+def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) -> int:
+    """Write the rows that a node keeps, and their fingerprint; return where the next words go."""
+    words[node + ROWS], words[node + N_ROWS] = used, rows.size
+    words[node + ROOM] = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE)
+    low, high = np.uint64(0), np.uint64(0)
+    for i in range(rows.size):
+        words[used + i] = rows[i]
+        one, other = mix_member(ground.keys[rows[i]])
+        low += one
+        high += other
+    words[node + MEMBERS], words[node + MEMBERS + 1] = np.int64(low), np.int64(high)
+    return used + words[node + ROOM]
+
+
+@njit(cache=True, nogil=True)
+def write(
+    words: Words, used: int, ground: Ground, plot: Plot, answer: Answer, n_parts: int, leaves: Words, rows: Rows
+) -> tuple[Words, int]:
+    """Write a node whose parts are yet to come; return the words, and where the next ones go."""
+    scope = plot.scope
+    length = HEAD + 2 * scope.size + 2 * n_parts + leaves.size
+    length += answer.marginals.size + answer.independence.size + answer.clustering.size
+    for i in range(1, leaves.size, 2):
+        length += max(leaves[i], 0)
+    keeps = plot.keeps_rows and answer.operation != blocks.SPLIT_DATA
+    room = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE) if keeps else 0
+    words = _with_room(words, used, length + room)
+    node, at = used, used + HEAD
+    words[node + OPERATION], words[node + KEY], words[node + N_RECORDS] = answer.operation, np.int64(plot.key), rows.size
+    words[node + PARENT], words[node + CONNECTED], words[node + LENGTH] = plot.parent, plot.connected, length
+    words[node + WIDTH], words[node + N_PARTS], words[node + N_LEAVES] = scope.size, n_parts, leaves.size // 2
+    words[node + ROWS] = -1
+    words[at : at + scope.size] = scope
+    for i in range(scope.size):
+        words[at + scope.size + i] = answer.informative[i]
+    at += 2 * scope.size + 2 * n_parts + leaves.size
+    for head, statistics in (
+        (MARGINALS, answer.marginals),
+        (INDEPENDENCE, answer.independence),
+        (CLUSTERING, answer.clustering),
+    ):
+        words[node + head] = at - node if statistics.size else 0
+        words[at : at + statistics.size] = statistics
+        at += statistics.size
+    hashes = hash_marginals(answer.marginals, scope, ground.sizes, ground.prints)
+    words[node + MARGINALS_HASH], words[node + MARGINALS_HASH + 1] = np.int64(hashes[0]), np.int64(hashes[1])
+    kept = leaves_at(words, node)
+    for i in range(0, leaves.size, 2):
+        v, number = leaves[i], leaves[i + 1]
+        kept[i], kept[i + 1] = v, at - node if number > 0 else number
+        if number > 0:
+            window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
+            add_values(words, at, ground.bits, rows, ground.place[v], window)
+            at += number
+    used = node + length
+    return words, _write_rows(words, used, ground, node, rows) if keeps else used
+
+
+@njit(cache=True, nogil=True)
+def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
+    """Bring the rows of each cluster together, in their order; return where each cluster starts and ends."""
+    ends = np.zeros(n_clusters + 1, np.int64)
+    for k in labels:
+        ends[k + 1] += 1
+    ends = np.cumsum(ends)
+    places, sorted_rows = ends.copy(), np.empty_like(rows)
+    for i in range(rows.size):
+        sorted_rows[places[labels[i]]] = rows[i]
+        places[labels[i]] += 1
+    rows[:] = sorted_rows
+    return ends
+
+
+@njit(cache=True, nogil=True)
+def grow(words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows) -> Growth:
+    """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
+    root, nothing = used, np.zeros(0, np.int64)
+    opened, n_opened = np.empty(16, np.int64), 0
+    pending = [Plot(-1, 0, scope, key, flags[0], flags[1], 0, rows.size)]
+    while pending:
+        plot = pending.pop()
+        own, node = rows[plot.start : plot.end], used
+        answer = ask(ground, plot, own)
+        if plot.parent >= 0:
+            parts_at(words, plot.parent)[plot.number] = node
+        if answer.operation == blocks.SPLIT_DATA:
+            ends = sort_by_label(own, answer.labels, ground.n_clusters)
+            numbers = np.flatnonzero(np.diff(ends))
+            words, used = write(words, used, ground, plot, answer, numbers.size, nothing, own)
+            for i in range(numbers.size):
+                k = numbers[i]
+                blocks.numbers_at(words, node)[i] = k
+                start, end = plot.start + ends[k], plot.start + ends[k + 1]
+                pending.append(Plot(node, i, plot.scope, key_of_cluster(plot.key, k), False, True, start, end))
+            continue
+        owners = divide(ground, plot, answer)
+        leaves = leaves_of(ground, plot, owners)
+        firsts = firsts_of_groups(owners)
+        words, used = write(words, used, ground, plot, answer, firsts.size, leaves, own)
+        connected = answer.operation == blocks.SPLIT_VARIABLES
+        for i in range(firsts.size):
+            group = plot.scope[owners == firsts[i]]
+            pending.append(
+                Plot(node, i, group, key_of_scope(plot.key, group), connected, False, plot.start, plot.end)
+            )
+        if (leaves == OPEN).any():
+            if n_opened == opened.size:
+                opened = np.concatenate((opened, opened))
+            opened[n_opened] = node
+            n_opened += 1
+    return Growth(words, used, root, opened[:n_opened])
+
+
+@njit(cache=True, nogil=True)
+def firsts_of_groups(owners: Counts) -> Counts:
+    """Return the first variables of the groups that have several."""
+    counts = np.zeros(owners.size, np.int64)
+    for owner in owners:
+        if owner >= 0:
+            counts[owner] += 1
+    return np.flatnonzero(counts > 1)
