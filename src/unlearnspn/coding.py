@@ -36,6 +36,10 @@ CENTRE_SPACING = 4.0
 SMALLEST_SCALE = 2.0**-1022
 _LARGEST_HASH = np.uint64(2**64 - 1)
 
+#: What kernels need to know of a column: one line of words each, scale and centre by their bits.
+IS_NUMERIC, PLACE, LEVELS_START, SCALE, CENTRE, LANDMARK_END, N_FIELDS = range(7)
+
+Columns = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.int16]
 Floats = npt.NDArray[np.float64]
@@ -276,11 +280,7 @@ class Encoding:
     level_prints: Keys
     #: 16 bytes that stand for each level in the digest of the records; zeros, last, for a missing one.
     level_digests: npt.NDArray[np.uint8]
-    #: Scale and centre of each variable; zeros for categorical ones.
-    scales: Floats
-    centres: Floats
-    #: The hash up to which a record is a landmark of each variable.
-    landmark_ends: Keys
+    _columns: Columns | None = None
 
     @classmethod
     def of(cls, coders: Sequence[Coder]) -> Encoding:
@@ -290,7 +290,6 @@ class Encoding:
         for v, line in enumerate(lines):
             prints[v, : len(line)] = line
         categorical = [coder if isinstance(coder, CategoricalCoder) else _NO_CATEGORIES for coder in coders]
-        numeric = [coder if isinstance(coder, NumericCoder) else None for coder in coders]
         return cls(
             tuple(coders),
             np.array([coder.n_codes for coder in coders], np.int64),
@@ -298,10 +297,21 @@ class Encoding:
             np.cumsum([0, *(len(coder.categories) for coder in categorical)]),
             np.concatenate([coder.category_prints for coder in categorical]),
             np.concatenate([*(coder.category_digests for coder in categorical), np.zeros((1, 16), np.uint8)]),
-            np.array([0.0 if coder is None else coder.scale for coder in numeric]),
-            np.array([0.0 if coder is None else coder.centre for coder in numeric]),
-            np.array([0 if coder is None else coder.landmark_end for coder in numeric], np.uint64),
         )
+
+    def columns(self, is_numeric: npt.NDArray[np.bool_], place: npt.NDArray[np.int64]) -> Columns:
+        """Return what kernels need to know of the columns and of their coding."""
+        if self._columns is None:
+            columns = np.zeros((len(self.coders), N_FIELDS), np.int64)
+            columns[:, IS_NUMERIC], columns[:, PLACE], columns[:, LEVELS_START] = is_numeric, place, self.level_starts[:-1]
+            numbers, hashes = columns.view(np.float64), columns.view(np.uint64)
+            for v, coder in enumerate(self.coders):
+                if isinstance(coder, NumericCoder):
+                    numbers[v, SCALE], numbers[v, CENTRE] = coder.scale, coder.centre
+                    hashes[v, LANDMARK_END] = coder.landmark_end
+            object.__setattr__(self, "_columns", columns)
+        assert self._columns is not None
+        return self._columns
 
     @cached_property
     def released(self) -> bytes:
@@ -318,7 +328,7 @@ class Encoding:
         """Return this encoding with the fingerprints of categories that are about to vanish still in place."""
         if self.prints is before.prints:
             return self
-        return replace(self, prints=np.where(self.prints == 0, before.prints, self.prints))
+        return replace(self, prints=np.where(self.prints == 0, before.prints, self.prints), _columns=None)
 
     def codes_like(self, other: Encoding) -> bool:
         """Tell whether records coded by one need no recoding for the other."""

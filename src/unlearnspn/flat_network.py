@@ -340,10 +340,11 @@ class FlatNetwork:
             self._shown[node] = known
         return known
 
-    def forget_shown(self, nodes: list[int]) -> None:
+    def forget_shown(self, nodes: Words) -> None:
         """Forget what was shown of nodes that have changed."""
-        for node in nodes:
-            self._shown.pop(node, None)
+        if self._shown:
+            for node in nodes.tolist():
+                self._shown.pop(node, None)
 
     def rows_of(self, node: int) -> Rows | None:
         """Return the rows of a node, in no particular order; None if they are all there are."""

@@ -86,7 +86,8 @@ class Growth(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows) -> npt.NDArray[np.bool_]:
+def find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows) -> npt.NDArray[np.bool_]:
+    """Tell which variables have two different values, from the codes if they suffice, else from the values."""
     informative = np.empty(scope.size, np.bool_)
     at = 0
     for i in range(scope.size):
@@ -114,7 +115,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
         return Answer(
             blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing
         )
-    informative = _find_informative(ground, scope, marginals, rows)
+    informative = find_informative(ground, scope, marginals, rows)
     if not informative.all():
         operation = blocks.SPLIT_UNINFORMATIVE if informative.any() else blocks.NAIVE_FACTORIZATION
         return Answer(operation, marginals, informative, nothing, nothing, nothing, nothing)
@@ -125,7 +126,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
     independence, groups = nothing, nothing
     if not plot.connected:
         independence = ask_pairs(
-            ground.codes, rows, scope, ground.sizes, ground.prints, ground.cut, ground.logs
+            ground.codes, rows, scope, ground.sizes, ground.prints, ground.cut, ground.logs, nothing
         )
         groups = answered_groups(independence, scope.size)
         if groups.any():

@@ -34,7 +34,7 @@ from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.tables import Column, Family, Table
-from unlearnspn.totals import Columns, Totals, relaid, shift_totals
+from unlearnspn.totals import Totals, relaid, shift_totals
 
 T = TypeVar("T", bound=np.generic)
 
@@ -147,7 +147,7 @@ class Records:
     def stage(self, minus: Rows, ids: Sequence[RecordId], table: Table | None) -> Staged:
         """Write new records into free slots and derive the coders for the records as they will be."""
         capacity = self.capacity
-        plus = self._reserve(len(ids))
+        plus = self._reserve(len(ids)) if ids else _NOBODY
         try:
             if table is not None:
                 self.keys[plus] = record_keys(ids)
@@ -156,7 +156,9 @@ class Records:
             encoding, totals = self._revise_encoding(minus, plus, table)
             if table is not None:
                 self._write_codes(plus, encoding.coders)
-            multiset = self.multiset - self._multiset_of(minus, self.encoding) + self._multiset_of(plus, encoding)
+            multiset = self.multiset - self._multiset_of(minus, self.encoding)
+            if plus.size:
+                multiset += self._multiset_of(plus, encoding)
         except BaseException:
             self._withdraw(plus, capacity)
             raise
@@ -260,12 +262,16 @@ class Records:
         return np.array([self.free.pop() for _ in range(number)], np.int64)
 
     def _occupy(self, rows: Rows) -> None:
+        if rows.size == 0:
+            return
         self.live[rows] = True
         self.index.add(self.keys, rows)
 
     def _release(self, rows: Rows) -> None:
-        for array in (self.live, self.keys, self.ids, self.values, self.levels, self.codes, self.features):
-            array[rows] = 0
+        if rows.size == 0:
+            return
+        _wipe(self.live, self.keys, self.values, self.levels, self.codes, self.features, rows)
+        self.ids[rows] = 0
         self.free.extend(rows.tolist())
 
     def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> tuple[Encoding, Totals]:
@@ -273,14 +279,10 @@ class Records:
         encoding, before = self.encoding, self.totals
         if table is not None:
             encoding, before = self._write_values(plus, table)
-        totals = before.copied()
-        hashes = mix_keys(self.keys[np.concatenate([minus, plus])], self._salt)
-        bits = self.values.view(np.int64)
-        columns = Columns(
-            self.is_numeric, self.place, encoding.scales, encoding.centres, encoding.landmark_ends, encoding.level_starts
-        )
-        found = shift_totals(columns, bits, self.levels, hashes, minus, plus, totals)
-        if not found.any():
+        totals, bits = before.copied(), self.values.view(np.int64)
+        columns = encoding.columns(self.is_numeric, self.place)
+        found, sure = shift_totals(columns, bits, self.levels, self.keys, self._salt, minus, plus, totals)
+        if sure:
             return encoding, totals
         totals = relaid(totals, before, found, bits, self.place, minus, plus)
         coders = list(encoding.coders)
@@ -344,6 +346,8 @@ class Records:
         starts = encoding.level_starts[:-1][~self.is_numeric]
         words = encoding.level_digests.view(np.int64)
         lines = _record_lines(self.keys, self.values.view(np.int64), self.levels, starts, words, rows)
+        if rows.size == 1:
+            return np.frombuffer(hashlib.blake2b(lines).digest(), np.uint64)
         digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
@@ -388,6 +392,21 @@ def _record_lines(
             lines[i, 1 + n_numbers + 2 * j] = level_digests[place, 0]
             lines[i, 2 + n_numbers + 2 * j] = level_digests[place, 1]
     return lines
+
+
+@njit(cache=True, nogil=True)
+def _wipe(
+    live: npt.NDArray[np.bool_],
+    keys: Keys,
+    values: Floats,
+    levels: Levels,
+    codes: Codes,
+    features: Features,
+    rows: Rows,
+) -> None:
+    for row in rows:
+        live[row], keys[row] = False, 0
+        values[row], levels[row], codes[row], features[row] = 0.0, 0, 0, 0
 
 
 def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:

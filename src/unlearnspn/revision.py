@@ -116,16 +116,21 @@ class Revision:
         network = self.network
         network.words, network.used, trail = walk(network.words, network.used, self.learner.ground, node, minus, plus)
         self._trails.append(trail)
-        self._note_rebuilt(trail)
         steps = trail.steps.reshape(-1, STEP)
         self.nodes_visited += len(steps)
-        network.forget_shown(steps[:, 0].tolist())
-        for node, start, middle, end, outcome in steps[(steps[:, -1] == REFUSED) | (steps[:, -1] == MADE_INSIDE)].tolist():
-            left, came = trail.rows[start:middle], trail.rows[middle:end]
+        network.forget_shown(steps[:, 0])
+        if trail.links.size:
+            self._note_rebuilt(trail)
+        if trail.n_left:
+            self._see_to_the_rest(steps, trail.rows)
+
+    def _see_to_the_rest(self, steps: Words, rows: Rows) -> None:
+        """Do what a walk has left to do."""
+        for node, start, middle, end, outcome in steps.tolist():
             if outcome == REFUSED:
-                self._reconsider(node, left, came)
-            else:
-                self._revise_outside(node, left, came)
+                self._reconsider(node, rows[start:middle], rows[middle:end])
+            elif outcome == MADE_INSIDE:
+                self._revise_outside(node, rows[start:middle], rows[middle:end])
 
     def _note_rebuilt(self, trail: Trail) -> None:
         """Take over what a walk has rebuilt."""

@@ -13,7 +13,19 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from unlearnspn.coding import CENTRE_SPACING, SMALLEST_SCALE, Encoding, Floats, Levels
+from unlearnspn.coding import (
+    CENTRE,
+    CENTRE_SPACING,
+    IS_NUMERIC,
+    LANDMARK_END,
+    LEVELS_START,
+    PLACE,
+    SCALE,
+    SMALLEST_SCALE,
+    Columns,
+    Encoding,
+    Levels,
+)
 from unlearnspn.exact_sum import (
     FIRST_LIMBS,
     N_PARTS,
@@ -26,7 +38,7 @@ from unlearnspn.exact_sum import (
     carry,
     exponent_part,
 )
-from unlearnspn.hashing import Keys, fingerprint, hash_counts
+from unlearnspn.hashing import Keys, fingerprint, hash_counts, mix64
 
 Flags = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
@@ -75,17 +87,6 @@ class Totals(NamedTuple):
         return fingerprint(
             [self.windows.tobytes(), self.sums.tobytes(), hash_counts(self.level_counts, encoding.level_prints)]
         )
-
-
-class Columns(NamedTuple):
-    """What kernels need to know of the columns and of their coding."""
-
-    is_numeric: npt.NDArray[np.bool_]
-    place: Counts
-    scales: Floats
-    centres: Floats
-    landmark_ends: Keys
-    level_starts: Counts
 
 
 @njit(cache=True, nogil=True)
@@ -138,34 +139,54 @@ def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def _shift_levels(
+    level_counts: Counts, start: int, levels: Levels, place: int, minus: Rows, plus: Rows
+) -> bool:
+    """Count rows out and others in; tell whether all levels that were counted out still occur."""
+    for row in minus:
+        if levels[row, place] >= 0:
+            level_counts[start + levels[row, place]] -= 1
+    for row in plus:
+        if levels[row, place] >= 0:
+            level_counts[start + levels[row, place]] += 1
+    for row in minus:
+        if levels[row, place] >= 0 and level_counts[start + levels[row, place]] == 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.uint64, rows: Rows) -> bool:
+    """Tell whether a row is, or would be, a landmark of a column."""
+    for row in rows:
+        missing = (bits[row, place] >> 52) & 0x7FF == 0x7FF
+        if not missing and mix64(keys[row] ^ salt) <= end:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def shift_totals(
     columns: Columns,
     bits: Bits,
     levels: Levels,
-    hashes: Keys,
+    keys: Keys,
+    salt: np.uint64,
     minus: Rows,
     plus: Rows,
     totals: Totals,
-) -> Flags:
-    """Take rows out and put others in; return for each variable whether its coding is sure to stay.
+) -> tuple[Flags, bool]:
+    """Take rows out and put others in; return for each variable whether its coding is sure to stay, and whether all are.
 
-    `hashes` are the landmark hashes of both, minus first. Sums whose window does not fit any more are left alone.
+    Sums whose window does not fit any more are left alone.
     """
-    n_variables = columns.is_numeric.size
-    found = np.zeros(n_variables, np.uint8)
-    for v in range(n_variables):
-        place = columns.place[v]
-        if not columns.is_numeric[v]:
-            start = columns.level_starts[v]
-            for row in minus:
-                if levels[row, place] >= 0:
-                    totals.level_counts[start + levels[row, place]] -= 1
-            for row in plus:
-                if levels[row, place] >= 0:
-                    totals.level_counts[start + levels[row, place]] += 1
-            for row in minus:
-                if levels[row, place] >= 0 and totals.level_counts[start + levels[row, place]] == 0:
-                    found[v] = _UNSURE
+    numbers = columns.view(np.float64)
+    found = np.zeros(len(columns), np.uint8)
+    for v in range(len(columns)):
+        place = columns[v, PLACE]
+        if not columns[v, IS_NUMERIC]:
+            start = columns[v, LEVELS_START]
+            found[v] = _SURE if _shift_levels(totals.level_counts, start, levels, place, minus, plus) else _UNSURE
             continue
         window = (totals.windows[v, 0], totals.windows[v, 1], totals.windows[v, 2])
         _shift_parts(totals.parts[v], bits, minus, place, -1)
@@ -179,14 +200,14 @@ def shift_totals(
         for row in plus:
             add_value(totals.sums, at, bits[row, place], window, 1)
         carry(totals.sums, at, window)
-        if not _surely_coded_alike(totals.sums, at, window, columns.scales[v], columns.centres[v]):
+        end = np.uint64(columns[v, LANDMARK_END])
+        if (
+            not _surely_coded_alike(totals.sums, at, window, numbers[v, SCALE], numbers[v, CENTRE])
+            or _has_landmark(bits, place, keys, salt, end, minus)
+            or _has_landmark(bits, place, keys, salt, end, plus)
+        ):
             found[v] = _UNSURE
-        for i in range(hashes.size):
-            row = minus[i] if i < minus.size else plus[i - minus.size]
-            missing = (bits[row, place] >> 52) & 0x7FF == 0x7FF
-            if hashes[i] <= columns.landmark_ends[v] and not missing:
-                found[v] = _UNSURE
-    return found
+    return found, not found.any()
 
 
 def relaid(totals: Totals, before: Totals, found: Flags, bits: Bits, place: Counts, minus: Rows, plus: Rows) -> Totals:

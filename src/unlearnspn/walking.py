@@ -59,6 +59,8 @@ class Trail(NamedTuple):
     dropped: Words
     n_grown: int
     n_moved: int
+    #: How many steps are left to Python, wholly or in part.
+    n_left: int
 
 
 STEP, LINK = 5, 3
@@ -302,7 +304,7 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
     rows, n_rows = _grown(np.empty(64, np.int64), minus.size + plus.size), minus.size + plus.size
     rows[: minus.size], rows[minus.size : n_rows] = minus, plus
     links, opened, dropped = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-    n_grown, n_moved = 0, 0
+    n_grown, n_moved, n_left = 0, 0, 0
     pending = [(root, 0, minus.size, n_rows)]
     while pending:
         node, start, middle, end = pending.pop()
@@ -311,6 +313,7 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
         at = n_steps * STEP
         steps[at], steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = node, start, middle, end, outcome
         n_steps += 1
+        n_left += outcome in (REFUSED, MADE_INSIDE)
         if outcome == REFUSED:
             continue
         if outcome == REBUILT:
@@ -349,7 +352,7 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
                     n_rows += 1
             if n_rows > first:
                 pending.append((parts[k], first, second, n_rows))
-    trail = Trail(steps[: n_steps * STEP].copy(), rows[:n_rows].copy(), links, opened, dropped, n_grown, n_moved)
+    trail = Trail(steps[: n_steps * STEP].copy(), rows[:n_rows].copy(), links, opened, dropped, n_grown, n_moved, n_left)
     return words, used, trail
 
 

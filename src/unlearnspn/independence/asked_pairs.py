@@ -32,6 +32,18 @@ def _depend(cells: Counts, n_rows: int, n_columns: int, cut: float, logs: Counts
 
 
 @njit(cache=True, nogil=True)
+def _starts_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
+    """Return where the table of each pair starts in the words of an earlier answer; -1 if it is not there."""
+    starts = np.full((scope.size, scope.size), -1)
+    at = HEAD + PER_PAIR * known[0]
+    for k in range(known[0]):
+        hub, other = known[HEAD + PER_PAIR * k], known[HEAD + PER_PAIR * k + 1]
+        starts[hub, other] = at
+        at += sizes[scope[hub]] * sizes[scope[other]]
+    return starts
+
+
+@njit(cache=True, nogil=True)
 def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> Counts:
     """Count the tables of one variable with some others, one table after another."""
     starts = np.zeros(others.size + 1, np.int64)
@@ -47,9 +59,37 @@ def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Cou
 
 
 @njit(cache=True, nogil=True)
-def ask_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, cut: float, logs: Counts) -> Words:
-    """Search for the groups of some variables, and return the words of the answer."""
+def _tables_against(
+    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, hub: int, others: Counts, known: Words, starts: Counts
+) -> Counts:
+    """Return the tables of one variable with some others; those that are known are not counted again."""
+    if known.size == 0:
+        return _count_against(codes, rows, scope[hub], scope[others], sizes)
+    new = others[starts[hub][others] < 0]
+    counted = _count_against(codes, rows, scope[hub], scope[new], sizes)
+    cells = np.empty(sizes[scope[hub]] * sizes[scope[others]].sum(), np.int64)
+    at, read = 0, 0
+    for other in others:
+        length, start = sizes[scope[hub]] * sizes[scope[other]], starts[hub, other]
+        if start >= 0:
+            cells[at : at + length] = known[start : start + length]
+        else:
+            cells[at : at + length] = counted[read : read + length]
+            read += length
+        at += length
+    return cells
+
+
+@njit(cache=True, nogil=True)
+def ask_pairs(
+    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, cut: float, logs: Counts, known: Words
+) -> Words:
+    """Search for the groups of some variables, and return the words of the answer.
+
+    `known` are the words of an earlier answer, brought up to date, or nothing.
+    """
     width = scope.size
+    starts = _starts_of_known(known, scope, sizes) if known.size else np.zeros((0, 0), np.int64)
     waiting = np.ones(width, np.bool_)
     pairs = np.empty((width * (width - 1) // 2, PER_PAIR), np.int64)
     tables = np.empty(0, np.int64)
@@ -67,7 +107,7 @@ def ask_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Key
             others = np.flatnonzero(waiting)
             if others.size == 0:
                 break
-            cells = _count_against(codes, rows, scope[hub], scope[others], sizes)
+            cells = _tables_against(codes, rows, scope, sizes, hub, others, known, starts)
             if n_cells + cells.size > tables.size:
                 grown = np.empty(max(2 * tables.size, n_cells + cells.size), np.int64)
                 grown[:n_cells] = tables[:n_cells]
@@ -93,6 +133,16 @@ def ask_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Key
     words[HEAD + PER_PAIR * n_asked :] = tables[:n_cells]
     _hash_tables(words, scope, sizes, prints)
     return words
+
+
+@njit(cache=True, nogil=True)
+def length_of_answer(words: Words, start: int, scope: Scope, sizes: Counts) -> int:
+    """Return how many words an answer takes that starts somewhere."""
+    length = HEAD + PER_PAIR * words[start]
+    for k in range(words[start]):
+        pair = start + HEAD + PER_PAIR * k
+        length += sizes[scope[words[pair]]] * sizes[scope[words[pair + 1]]]
+    return length
 
 
 @njit(cache=True, nogil=True)

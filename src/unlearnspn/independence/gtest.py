@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import fingerprint
 from unlearnspn.independence.asked_pairs import (
@@ -34,9 +36,11 @@ class GTest:
 
     def learn(self, data: Slice, rows: Rows) -> Words:
         """Count the tables of the pairs that have to be asked."""
-        codes, encoding = data.records.codes, data.encoding
-        cut = float(self.threshold)
-        return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, x_log_x_table())
+        return self._ask(data, rows, np.zeros(0, np.int64))
+
+    def _ask(self, data: Slice, rows: Rows, known: Words) -> Words:
+        codes, encoding, cut = data.records.codes, data.encoding, float(self.threshold)
+        return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, x_log_x_table(), known)
 
     def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
         """Change one cell of each pair for each row; ask anew if a pair answers otherwise now."""
@@ -45,7 +49,7 @@ class GTest:
             shift_pairs(revised, 0, codes, changed, data.scope, encoding.sizes, encoding.prints, sign)
         if answers_hold(revised, 0, data.scope, encoding.sizes, float(self.threshold), x_log_x_table()):
             return revised
-        return self.learn(data, rows())
+        return self._ask(data, rows(), revised)
 
     def groups(self, statistics: Words, data: Slice) -> Groups:
         """Join dependent variables."""
