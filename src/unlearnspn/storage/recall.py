@@ -13,6 +13,7 @@ import numpy as np
 
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.independence import RDC, GTest, IndependenceTest
+from unlearnspn.independence.rdc import Dependence
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.network import Node, Operation
 from unlearnspn.pair_tables import PairTables, count_pairs, hash_tables, pair_cells
@@ -29,7 +30,7 @@ def seeds_of(clustering: Clustering[Any], statistics: Any) -> Rows:
 def recall_network(learner: Learner, place: Place, rows: Rows, answers: Answers) -> Node:
     """Return the network that the learner once made of these rows, from its answers."""
     parts = {field.name: getattr(learner, field.name) for field in fields(learner)}
-    # While the network is made, groups are all that is known of independence, and RDC's statistics are just these.
+    # While the network is made, groups are all that is known of independence, which RDC's statistics can be, too.
     parts["independence"] = RDC()
     root = _Recall(**parts, test=learner.independence, answers=answers).learn_spn(place, rows)
     answers.finish()
@@ -53,7 +54,7 @@ class _Recall(Learner):
             rows.size,
             self.count_codes(place.scope, rows),
             lambda: rows,
-            lambda: self.answers.groups(place.scope.size),
+            lambda: Dependence(self.answers.groups(place.scope.size)),
             lambda: self._cluster(self.slice(place), rows),
         )
 
@@ -80,8 +81,8 @@ class _Recall(Learner):
 
 def _statistics(test: IndependenceTest[Any], data: Slice, rows: Rows, groups: Any, parts: tuple[Node, ...]) -> Any:
     """Return a test's statistics of some rows; `parts` are the clusters that they were split into, if they were."""
-    if type(test) is RDC:
-        return groups
+    if type(test) is RDC and test.keeps_groups_alone(data):
+        return Dependence(groups)
     if type(test) is GTest and parts:
         return _sum_tables(data, parts)
     return test.learn(data, rows)

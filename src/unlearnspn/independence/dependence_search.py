@@ -1,0 +1,144 @@
+"""The search for groups of dependent variables, which asks about few pairs, and what is kept of it.
+
+Breadth first: the variables that are in no group yet are asked against each variable of the group that grows. So no
+pair is asked whose variables are joined already, and which pairs are asked is a function of the answers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from unlearnspn.coding import Codes
+from unlearnspn.hashing import Keys, mix64
+from unlearnspn.independence.canonical_correlation import Table, Whitened, correlated, scratch_for
+from unlearnspn.slices import Counts, Rows, Scope
+
+
+class Search(NamedTuple):
+    """The groups, and the pairs that were asked, in their order, with the answers."""
+
+    groups: Counts
+    #: [pair, 2], places in the scope.
+    pairs: Counts
+    dependent: npt.NDArray[np.bool_]
+    #: The pairs' tables, one after another.
+    cells: Table
+
+
+@njit(cache=True, nogil=True)
+def search_groups(columns: Codes, sizes: Counts, whitened: Whitened, threshold: float) -> Search:
+    """Find the groups of variables that dependent pairs link; `columns` gives codes, [variable, row]."""
+    n_variables = sizes.size
+    groups = np.full(n_variables, -1)
+    pairs = np.empty((n_variables * (n_variables - 1) // 2, 2), np.int64)
+    dependent = np.empty(len(pairs), np.bool_)
+    cells = np.empty(64, np.int32)
+    waiting = np.empty(n_variables, np.int64)
+    scratch = scratch_for(whitened.features.shape[2])
+    asked, end = 0, 0
+    for first in range(n_variables):
+        if groups[first] >= 0:
+            continue
+        groups[first] = first
+        waiting[0] = first
+        head, tail = 0, 1
+        while head < tail:
+            hub = waiting[head]
+            head += 1
+            for other in range(first + 1, n_variables):
+                if groups[other] >= 0:
+                    continue
+                u, v = min(hub, other), max(hub, other)
+                start, end = end, end + sizes[u] * sizes[v]
+                if end > cells.size:
+                    cells = np.append(cells[:start], np.empty(end, np.int32))
+                table = cells[start:end].reshape((sizes[u], sizes[v]))
+                count_pair(columns[u], columns[v], table)
+                pairs[asked] = u, v
+                dependent[asked] = correlated(table, u, v, whitened, threshold, scratch)
+                if dependent[asked]:
+                    groups[other] = first
+                    waiting[tail] = other
+                    tail += 1
+                asked += 1
+    return Search(groups, pairs[:asked].copy(), dependent[:asked].copy(), cells[:end].copy())
+
+
+@njit(cache=True, nogil=True)
+def count_pair(left: Codes, right: Codes, table: Table) -> None:
+    """Count how many rows have each pair of codes."""
+    table[:] = 0
+    for row in range(left.size):
+        table[left[row], right[row]] += 1
+
+
+@njit(cache=True, nogil=True)
+def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
+    """Return the codes of some rows and variables, [variable, row]."""
+    columns = np.empty((scope.size, rows.size), np.uint8)
+    for i in range(rows.size):
+        for j in range(scope.size):
+            columns[j, i] = codes[rows[i], scope[j]]
+    return columns
+
+
+@njit(cache=True, nogil=True)
+def count_columns(columns: Codes, n_codes: int) -> Counts:
+    """Count how often each code occurs, [variable, code]."""
+    counts = np.zeros((len(columns), n_codes), np.int64)
+    for i in range(len(columns)):
+        for code in columns[i]:
+            counts[i, code] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def shift_tables(
+    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, pairs: Counts, cells: Table, sign: int
+) -> None:
+    """Count rows in, or out: one code of each variable, and one cell of each pair that was asked."""
+    for row in rows:
+        for i in range(scope.size):
+            counts[i, codes[row, scope[i]]] += sign
+        start = 0
+        for k in range(len(pairs)):
+            u, v = pairs[k]
+            cells[start + np.int64(codes[row, scope[u]]) * sizes[v] + codes[row, scope[v]]] += sign
+            start += sizes[u] * sizes[v]
+
+
+@njit(cache=True, nogil=True)
+def answers_hold(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> bool:
+    """Tell whether all pairs that were asked still have the same answer: then the search is the same."""
+    scratch = scratch_for(whitened.features.shape[2])
+    start = 0
+    for k in range(len(search.pairs)):
+        u, v = search.pairs[k]
+        end = start + sizes[u] * sizes[v]
+        table = search.cells[start:end].reshape((sizes[u], sizes[v]))
+        if correlated(table, u, v, whitened, threshold, scratch) != search.dependent[k]:
+            return False
+        start = end
+    return True
+
+
+@njit(cache=True, nogil=True)
+def hash_search(search: Search, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
+    """Sum count·hash over the cells: the same whatever codes the categories have."""
+    hashes = np.zeros(2, np.uint64)
+    start = 0
+    for k in range(len(search.pairs)):
+        u, v = search.pairs[k]
+        for a in range(sizes[u]):
+            for b in range(sizes[v]):
+                count = np.uint64(search.cells[start])
+                start += 1
+                if count:
+                    cell = mix64(prints[scope[u], a] ^ mix64(prints[scope[v], b]))
+                    hashes[0] += count * cell
+                    hashes[1] += count * mix64(cell)
+    return hashes
