@@ -14,14 +14,13 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.hashing import Keys
+from unlearnspn.independence.pair_counts import Table
 from unlearnspn.independence.random_features import Matrix, uniform
 from unlearnspn.slices import Counts, Scope
 
 #: Against directions without variance: sines of ranks are nearly collinear, indicators are not.
 _RIDGE_SINES = 1e-6
 _RIDGE_CODES = 1e-9
-
-Table = npt.NDArray[np.int32]
 
 
 class Whitened(NamedTuple):
@@ -70,8 +69,8 @@ def whiten(
         else:
             _sort_by_print(order, prints[v])
             widths[i] = min(number - 1, n_features)
-            _features_of_codes(order, prints[v], features[i, :, : widths[i]])
-        _whiten(features[i, :, : widths[i]], order, counts[i], _RIDGE_SINES if is_numeric[v] else _RIDGE_CODES)
+            _write_features(order, prints[v], features[i], widths[i])
+        _whiten(features[i], widths[i], order, counts[i], _RIDGE_SINES if is_numeric[v] else _RIDGE_CODES)
     return Whitened(features, widths, orders, occurring)
 
 
@@ -86,9 +85,8 @@ def _sort_by_print(codes: Counts, prints: Keys) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _features_of_codes(order: Counts, prints: Keys, features: Matrix) -> None:
+def _write_features(order: Counts, prints: Keys, features: Matrix, width: int) -> None:
     """Write indicators of all codes but one, or random numbers of each if there are too many."""
-    width = features.shape[1]
     for place in range(order.size):
         code = order[place]
         if order.size > width + 1:
@@ -99,9 +97,9 @@ def _features_of_codes(order: Counts, prints: Keys, features: Matrix) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _whiten(features: Matrix, order: Counts, counts: Counts, ridge: float) -> None:
+def _whiten(features: Matrix, width: int, order: Counts, counts: Counts, ridge: float) -> None:
     """Centre features, and solve by the Cholesky factor of their covariance, in place."""
-    width, total = features.shape[1], 0
+    total = 0
     for code in order:
         total += counts[code]
     means = np.zeros(width)
@@ -112,13 +110,15 @@ def _whiten(features: Matrix, order: Counts, counts: Counts, ridge: float) -> No
     factor = np.zeros((width, width))
     lines = np.empty((width, order.size))
     for place in range(order.size):
-        code = order[place]
-        share = counts[code] / total
+        centred = features[order[place]]
+        share = counts[order[place]] / total
+        for j in range(width):
+            centred[j] -= means[j]
+            lines[j, place] = centred[j]
         for i in range(width):
-            lines[i, place] = features[code, i] - means[i]
-            weighted = share * lines[i, place]
+            weighted = share * centred[i]
             for j in range(i + 1):
-                factor[i, j] += weighted * (features[code, j] - means[j])
+                factor[i, j] += weighted * centred[j]
     _factorize(factor, ridge)
     for i in range(width):
         for j in range(i):

@@ -14,7 +14,8 @@ from numba import njit
 
 from unlearnspn.coding import Codes
 from unlearnspn.hashing import Keys, mix64
-from unlearnspn.independence.canonical_correlation import Table, Whitened, correlated, scratch_for
+from unlearnspn.independence.canonical_correlation import Whitened, correlated, scratch_for
+from unlearnspn.independence.pair_counts import Columns, Table, count_pair
 from unlearnspn.slices import Counts, Rows, Scope
 
 
@@ -30,8 +31,9 @@ class Search(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search_groups(columns: Codes, sizes: Counts, whitened: Whitened, threshold: float) -> Search:
-    """Find the groups of variables that dependent pairs link; `columns` gives codes, [variable, row]."""
+def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Search:
+    """Find the groups of variables that dependent pairs link."""
+    sizes = columns.sizes
     n_variables = sizes.size
     groups = np.full(n_variables, -1)
     pairs = np.empty((n_variables * (n_variables - 1) // 2, 2), np.int64)
@@ -57,7 +59,7 @@ def search_groups(columns: Codes, sizes: Counts, whitened: Whitened, threshold: 
                 if end > cells.size:
                     cells = np.append(cells[:start], np.empty(end, np.int32))
                 table = cells[start:end].reshape((sizes[u], sizes[v]))
-                count_pair(columns[u], columns[v], table)
+                count_pair(columns, u, v, table)
                 pairs[asked] = u, v
                 dependent[asked] = correlated(table, u, v, whitened, threshold, scratch)
                 if dependent[asked]:
@@ -66,34 +68,6 @@ def search_groups(columns: Codes, sizes: Counts, whitened: Whitened, threshold: 
                     tail += 1
                 asked += 1
     return Search(groups, pairs[:asked].copy(), dependent[:asked].copy(), cells[:end].copy())
-
-
-@njit(cache=True, nogil=True)
-def count_pair(left: Codes, right: Codes, table: Table) -> None:
-    """Count how many rows have each pair of codes."""
-    table[:] = 0
-    for row in range(left.size):
-        table[left[row], right[row]] += 1
-
-
-@njit(cache=True, nogil=True)
-def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
-    """Return the codes of some rows and variables, [variable, row]."""
-    columns = np.empty((scope.size, rows.size), np.uint8)
-    for i in range(rows.size):
-        for j in range(scope.size):
-            columns[j, i] = codes[rows[i], scope[j]]
-    return columns
-
-
-@njit(cache=True, nogil=True)
-def count_columns(columns: Codes, n_codes: int) -> Counts:
-    """Count how often each code occurs, [variable, code]."""
-    counts = np.zeros((len(columns), n_codes), np.int64)
-    for i in range(len(columns)):
-        for code in columns[i]:
-            counts[i, code] += 1
-    return counts
 
 
 @njit(cache=True, nogil=True)

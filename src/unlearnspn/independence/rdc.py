@@ -15,19 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from unlearnspn.coding import Codes
 from unlearnspn.independence.base import Groups
 from unlearnspn.independence.canonical_correlation import Whitened, whiten
 from unlearnspn.independence.dependence_search import (
     Search,
     answers_hold,
-    count_columns,
-    gather_codes,
     hash_search,
     search_groups,
     shift_tables,
 )
 from unlearnspn.independence.levels import level_columns
+from unlearnspn.independence.pair_counts import Columns, count_columns, gather_codes
 from unlearnspn.independence.random_features import sines_of_levels
 from unlearnspn.slices import Counts, Rows, Slice
 
@@ -62,12 +60,10 @@ class RDC:
 
     def learn(self, data: Slice, rows: Rows) -> Dependence:
         """Search for groups of dependent variables."""
-        sizes = self._sizes(data)
         columns = self._columns(data, rows)
-        counts = count_columns(columns, int(sizes.max()))
-        search = search_groups(columns, sizes, self._whiten(data, counts), float(self.threshold))
+        search = search_groups(columns, self._whiten(data, columns.counts), float(self.threshold))
         alone = self.keeps_groups_alone(data)
-        return Dependence(search.groups) if alone else Dependence(search.groups, search, counts)
+        return Dependence(search.groups) if alone else Dependence(search.groups, search, columns.counts)
 
     def revise(
         self, statistics: Dependence, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
@@ -106,14 +102,14 @@ class RDC:
         sizes[data.records.is_numeric[data.scope]] = self.levels + 1
         return sizes
 
-    def _columns(self, data: Slice, rows: Rows) -> Codes:
+    def _columns(self, data: Slice, rows: Rows) -> Columns:
         """Return levels of numeric and codes of categorical variables, [variable, row]."""
         records, numeric = data.records, data.records.is_numeric[data.scope]
-        columns = gather_codes(records.codes, rows, data.scope)
+        codes = gather_codes(records.codes, rows, data.scope)
         if numeric.any():
             places = records.place[data.scope[numeric]]
-            columns[numeric] = level_columns(records.values, rows, places, self.levels)
-        return columns
+            codes[numeric] = level_columns(records.values, rows, places, self.levels)
+        return count_columns(codes, self._sizes(data))
 
     def _whiten(self, data: Slice, counts: Counts) -> Whitened:
         records = data.records
