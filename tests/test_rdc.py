@@ -26,7 +26,7 @@ def coefficient(data, rows=None):
     rows = data.records.rows if rows is None else rows
 
     def dependent(threshold):
-        return not RDC(threshold).learn(data, rows).groups.any()
+        return not RDC(threshold).learn(data, rows).search.groups.any()
 
     low, high = -1.0, 1.0
     assert dependent(low)
@@ -114,7 +114,7 @@ def test_numeric_and_categorical_together():
     table[:, 1] = np.array(["a", "b", "c"], object)[group]
     table[:, 2] = rng.standard_normal(1000)
     data = slice_of(table, "from_dtype")
-    assert RDC().learn(data, data.records.rows).groups.tolist() == [0, 0, 2]
+    assert RDC().learn(data, data.records.rows).search.groups.tolist() == [0, 0, 2]
 
 
 def test_a_constant_or_missing_variable_is_independent_of_all():
@@ -124,7 +124,7 @@ def test_a_constant_or_missing_variable_is_independent_of_all():
     table[:, 2] = None
     table[:, 3] = 7.0
     data = slice_of(table, [False, True, True, False])
-    assert RDC(1e-3).learn(data, data.records.rows).groups.tolist() == [0, 1, 2, 3]
+    assert RDC(1e-3).learn(data, data.records.rows).search.groups.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 3), (3, 4), (1, 5), (0, 2)])
@@ -143,6 +143,6 @@ def test_the_order_of_rows_changes_no_bit(pair):
 def test_the_order_of_rows_changes_no_group():
     data, rng = slice_of(example_table(100), list(CATEGORICAL)), np.random.default_rng(0)
     for threshold in (0.2, 0.3, 0.5):
-        expected = RDC(threshold).learn(data, data.records.rows).groups.tolist()
+        expected = RDC(threshold).learn(data, data.records.rows).search.groups.tolist()
         for _ in range(10):
-            assert RDC(threshold).learn(data, rng.permutation(100)).groups.tolist() == expected
+            assert RDC(threshold).learn(data, rng.permutation(100)).search.groups.tolist() == expected

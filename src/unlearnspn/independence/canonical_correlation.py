@@ -168,6 +168,8 @@ def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: floa
 def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: Matrix, scratch: Matrix) -> None:
     """Write the covariances of two variables' whitened features; their singular values are the correlations."""
     features, _, orders, occurring = whitened
+    lefts, rights = features[u], features[v]
+    left_order, right_order = orders[u, : occurring[u]], orders[v, : occurring[v]]
     n_left, n_right = cross.shape
     line, right_sums = scratch[:n_right], scratch[n_right : 2 * n_right]
     left_sums = scratch[2 * n_right : 2 * n_right + n_left]
@@ -175,22 +177,22 @@ def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: M
     left_sums[:] = 0.0
     right_sums[:] = 0.0
     total = 0
-    for a in orders[u, : occurring[u]]:
+    for a in left_order:
         line[:] = 0.0
-        in_line = 0
-        for b in orders[v, : occurring[v]]:
-            count = table[a, b]
+        counts, in_line = table[a], 0
+        for b in right_order:
+            count = counts[b]
             if count > 0:
                 in_line += count
                 for j in range(n_right):
-                    line[j] += count * features[v, b, j]
+                    line[j] += count * rights[b, j]
         if in_line == 0:
             continue
         total += in_line
         for j in range(n_right):
             right_sums[j] += line[j]
         for i in range(n_left):
-            feature = features[u, a, i]
+            feature = lefts[a, i]
             left_sums[i] += in_line * feature
             for j in range(n_right):
                 cross[i, j] += feature * line[j]

@@ -16,7 +16,10 @@ from unlearnspn.coding import Codes
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.canonical_correlation import Whitened, correlated, scratch_for
 from unlearnspn.independence.pair_counts import Columns, Table, count_pair
-from unlearnspn.slices import Counts, Rows, Scope
+from unlearnspn.slices import Counts, Scope
+
+
+_HALF = np.uint64(32)
 
 
 class Search(NamedTuple):
@@ -71,18 +74,17 @@ def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Sea
 
 
 @njit(cache=True, nogil=True)
-def shift_tables(
-    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, pairs: Counts, cells: Table, sign: int
-) -> None:
-    """Count rows in, or out: one code of each variable, and one cell of each pair that was asked."""
-    for row in rows:
-        for i in range(scope.size):
-            counts[i, codes[row, scope[i]]] += sign
-        start = 0
-        for k in range(len(pairs)):
-            u, v = pairs[k]
-            cells[start + np.int64(codes[row, scope[u]]) * sizes[v] + codes[row, scope[v]]] += sign
-            start += sizes[u] * sizes[v]
+def shift_tables(codes: Codes, sizes: Counts, counts: Counts, pairs: Counts, cells: Table, sign: int) -> None:
+    """Count rows in, or out, by their codes, [variable, row]: one cell of each pair that was asked."""
+    for i in range(len(codes)):
+        for code in codes[i]:
+            counts[i, code] += sign
+    start = 0
+    for k in range(len(pairs)):
+        left, right, n_right = codes[pairs[k, 0]], codes[pairs[k, 1]], sizes[pairs[k, 1]]
+        for i in range(left.size):
+            cells[start + np.int64(left[i]) * n_right + np.int64(right[i])] += sign
+        start += sizes[pairs[k, 0]] * n_right
 
 
 @njit(cache=True, nogil=True)
@@ -101,18 +103,30 @@ def answers_hold(search: Search, sizes: Counts, whitened: Whitened, threshold: f
 
 
 @njit(cache=True, nogil=True)
-def hash_search(search: Search, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
-    """Sum count·hash over the cells: the same whatever codes the categories have."""
+def hash_search(search: Search, sizes: Counts, names: Keys) -> Keys:
+    """Sum count·(hash of both names) over the cells, [variable, code]: whatever codes the categories have."""
     hashes = np.zeros(2, np.uint64)
     start = 0
     for k in range(len(search.pairs)):
         u, v = search.pairs[k]
         for a in range(sizes[u]):
+            first, second = np.uint64(0), np.uint64(0)
             for b in range(sizes[v]):
                 count = np.uint64(search.cells[start])
+                first += count * names[v, b]
+                second += count * (names[v, b] >> _HALF)
                 start += 1
-                if count:
-                    cell = mix64(prints[scope[u], a] ^ mix64(prints[scope[v], b]))
-                    hashes[0] += count * cell
-                    hashes[1] += count * mix64(cell)
+            hashes[0] += names[u, a] * first
+            hashes[1] += mix64(names[u, a]) * second
     return hashes
+
+
+@njit(cache=True, nogil=True)
+def name_codes(scope: Scope, sizes: Counts, is_numeric: npt.NDArray[np.bool_], prints: Keys) -> Keys:
+    """Return a hash for each code of each variable: of the level, or of the category's fingerprint."""
+    names = np.zeros((scope.size, sizes.max()), np.uint64)
+    for i in range(scope.size):
+        v = scope[i]
+        for code in range(sizes[i]):
+            names[i, code] = mix64(np.uint64(256 * v + code) if is_numeric[v] else prints[v, code])
+    return names

@@ -1,52 +1,210 @@
 """Ranks of numeric values, quantised: the rank of a value among its node's, in (0, 1], becomes one of a few levels.
 
 A value's rank is the share of observed values that are at most as large, so equal values share a level, and a monotone
-map of the column changes none.
+map of the column changes none. The level counts the quantiles that a value reaches. A change moves quantiles to
+neighbouring values, and only rows in between to other levels: with rows kept in order of their values they are found
+without looking at the others.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Codes
-from unlearnspn.slices import Rows
+from unlearnspn.slices import Counts, Rows
 
 Values = npt.NDArray[np.float64]
 
+_SIGN = np.uint64(1 << 63)
+_BYTE = np.uint64(255)
 
-def level_columns(values: Values, rows: Rows, places: Rows, n_levels: int) -> Codes:
-    """Return the levels 1, 2, … of some columns' values, [column, row]; 0 where a value is missing."""
-    columns = _gather(values, rows, places)
-    return _levels(columns, np.sort(columns, axis=1), n_levels)
+
+class Orders(NamedTuple):
+    """Rows by increasing value, for some numeric columns; the order of equal values means nothing."""
+
+    #: [column, place]; after the observed ones -1.
+    rows: npt.NDArray[np.int32]
+    #: How many values are observed, for each column.
+    observed: Counts
 
 
 @njit(cache=True, nogil=True)
-def _gather(values: Values, rows: Rows, places: Rows) -> Values:
-    columns = np.empty((places.size, rows.size))
-    for column in range(places.size):
+def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into: Counts, codes: Codes) -> Orders:
+    """Order rows by the columns that stand at `places` of `values`, and write levels `into` lines of `codes`.
+
+    Levels are 1, 2, …, and 0 for a missing value; codes are indexed [variable, row].
+    """
+    ordered = np.full((places.size, rows.size), -1, np.int32)
+    observed = np.zeros(places.size, np.int64)
+    for j in range(places.size):
+        members = _sort_column(values, places[j], rows)
+        line, number = codes[into[j]], members.size
+        line[:] = 0
+        first = 0
+        while first < number:
+            value, end = values[rows[members[first]], places[j]], first + 1
+            while end < number and values[rows[members[end]], places[j]] == value:
+                end += 1
+            level = (n_levels * end + number - 1) // number
+            for i in range(first, end):
+                line[members[i]] = level
+                ordered[j, i] = rows[members[i]]
+            first = end
+        observed[j] = number
+    return Orders(ordered, observed)
+
+
+@njit(cache=True, nogil=True)
+def _sort_column(values: Values, column: int, rows: Rows) -> npt.NDArray[np.int32]:
+    """Return the places of the rows that have a value, by increasing value: a radix sort, byte by byte."""
+    members, moved_members = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
+    observed = np.empty(rows.size)
+    number = 0
+    for i in range(rows.size):
+        value = values[rows[i], column]
+        if not np.isnan(value):
+            observed[number] = value + 0.0  # zeros of both signs are equal
+            members[number] = i
+            number += 1
+    keys, moved_keys = observed.view(np.uint64), np.empty(rows.size, np.uint64)
+    for i in range(number):
+        keys[i] = ~keys[i] if keys[i] & _SIGN else keys[i] | _SIGN
+    for shift in range(0, 64, 8):
+        if _sort_by_byte(keys, members, moved_keys, moved_members, number, np.uint64(shift)):
+            keys, moved_keys = moved_keys, keys
+            members, moved_members = moved_members, members
+    return members[:number]
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_byte(
+    keys: npt.NDArray[np.uint64],
+    members: npt.NDArray[np.int32],
+    moved_keys: npt.NDArray[np.uint64],
+    moved_members: npt.NDArray[np.int32],
+    number: int,
+    shift: np.uint64,
+) -> bool:
+    """Sort stably by one byte of the keys; leave all as it is, and say so, if they have the same one."""
+    starts = np.zeros(257, np.int64)
+    for i in range(number):
+        starts[np.int64((keys[i] >> shift) & _BYTE) + 1] += 1
+    for byte in range(256):
+        if starts[byte + 1] == number:
+            return False
+    for byte in range(256):
+        starts[byte + 1] += starts[byte]
+    for i in range(number):
+        byte = np.int64((keys[i] >> shift) & _BYTE)
+        moved_keys[starts[byte]] = keys[i]
+        moved_members[starts[byte]] = members[i]
+        starts[byte] += 1
+    return True
+
+
+@njit(cache=True, nogil=True)
+def revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> Orders:
+    """Take rows out and put others in."""
+    n_columns, n_before = orders.rows.shape
+    ordered = np.full((n_columns, n_before - minus.size + plus.size), -1, np.int32)
+    observed = np.zeros(n_columns, np.int64)
+    for j in range(n_columns):
+        column, old = places[j], orders.rows[j, : orders.observed[j]]
+        new = plus[_sort_column(values, column, plus)]
+        leaving = _find_rows(old, values, column, minus)
+        start, end = 0, 0  # what is copied of the old order, and where it goes
+        gone, come = 0, 0
+        while True:
+            stop = leaving[gone] if gone < leaving.size else old.size
+            while come < new.size:
+                here = _first_reaching(old, values, column, values[new[come], column])
+                if here > stop:
+                    break
+                ordered[j, end : end + here - start] = old[start:here]
+                end += here - start
+                start = here
+                ordered[j, end] = new[come]
+                end += 1
+                come += 1
+            ordered[j, end : end + stop - start] = old[start:stop]
+            end += stop - start
+            start = stop + 1
+            gone += 1
+            if gone > leaving.size:
+                break
+        observed[j] = end
+    return Orders(ordered, observed)
+
+
+@njit(cache=True, nogil=True)
+def _find_rows(ordered: npt.NDArray[np.int32], values: Values, column: int, rows: Rows) -> Counts:
+    """Return the places of some rows, in increasing order; those that have no value have no place."""
+    found = np.empty(rows.size, np.int64)
+    number = 0
+    for row in rows:
+        if not np.isnan(values[row, column]):
+            place = _first_reaching(ordered, values, column, values[row, column])
+            while ordered[place] != row:
+                place += 1
+            found[number] = place
+            number += 1
+    return np.sort(found[:number])
+
+
+@njit(cache=True, nogil=True)
+def _first_reaching(ordered: npt.NDArray[np.int32], values: Values, column: int, value: float) -> int:
+    """Return the first place with at least this value."""
+    low, high = 0, ordered.size
+    while low < high:
+        middle = (low + high) // 2
+        if values[ordered[middle], column] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) -> Values:
+    """Return the values at which each next level begins, [column, level]; infinities if no value is observed."""
+    cuts = np.full((places.size, n_levels - 1), np.inf)
+    for j in range(places.size):
+        if orders.observed[j] > 0:
+            for k in range(1, n_levels):
+                cuts[j, k - 1] = values[orders.rows[j, k * orders.observed[j] // n_levels], places[j]]
+    return cuts
+
+
+@njit(cache=True, nogil=True)
+def rows_between(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, extra: Rows) -> Rows:
+    """Return the rows that are on other sides of two sets of quantiles, with some extra rows; each once."""
+    number = extra.size
+    found = np.empty(number + orders.observed.sum(), np.int64)
+    found[:number] = extra
+    for j in range(places.size):
+        ordered = orders.rows[j, : orders.observed[j]]
+        done = 0
+        for k in range(cuts.shape[1]):
+            low, high = min(cuts[j, k], others[j, k]), max(cuts[j, k], others[j, k])
+            if low < high:
+                place = max(done, _first_reaching(ordered, values, places[j], low))
+                while place < ordered.size and values[ordered[place], places[j]] < high:
+                    found[number] = ordered[place]
+                    number += 1
+                    place += 1
+                done = place
+    return np.unique(found[:number])
+
+
+@njit(cache=True, nogil=True)
+def write_levels(values: Values, rows: Rows, places: Counts, cuts: Values, into: Counts, codes: Codes) -> None:
+    """Write the levels 1, 2, … of some rows into lines of `codes`, [variable, row]; 0 for a missing value."""
+    for j in range(places.size):
+        line = codes[into[j]]
         for i in range(rows.size):
-            columns[column, i] = values[rows[i], places[column]]
-    return columns
-
-
-@njit(cache=True, nogil=True)
-def _levels(columns: Values, ordered: Values, n_levels: int) -> Codes:
-    """Count the quantiles that each value reaches, which gives its rank times the number of levels, rounded up."""
-    n_columns, n_rows = columns.shape
-    levels = np.empty((n_columns, n_rows), np.uint8)
-    for column in range(n_columns):
-        n_observed = n_rows
-        while n_observed > 0 and np.isnan(ordered[column, n_observed - 1]):
-            n_observed -= 1
-        for i in range(n_rows):
-            levels[column, i] = not np.isnan(columns[column, i])
-        if n_observed == 0:
-            continue
-        for k in range(1, n_levels):
-            quantile = ordered[column, k * n_observed // n_levels]
-            # No value is skipped, and none searched for: so the loop runs on vectors.
-            for i in range(n_rows):
-                levels[column, i] += columns[column, i] >= quantile
-    return levels
+            value = values[rows[i], places[j]]
+            line[i] = 0 if np.isnan(value) else 1 + np.searchsorted(cuts[j], value, side="right")

@@ -4,9 +4,8 @@ Numeric variables enter by sines of random projections of their ranks, categoric
 and the coefficient is the largest canonical correlation of two variables' features. For two categorical variables with
 few codes that is the maximal correlation of their table, and |φ| for two binary ones: no projection is needed.
 
-Ranks are rounded to a few levels, so that all variables have few values and tables of two say everything. Tables of
-categorical variables are kept and revised. Levels of all records move with each one, so where there are numeric
-variables a revision counts the tables again.
+Ranks are rounded to a few levels, so that all variables have few values and the table of two says everything. Tables
+of the pairs that were asked are kept and revised: by the rows that leave or come, and by those whose level changes.
 """
 
 from __future__ import annotations
@@ -15,17 +14,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
+from unlearnspn.coding import Codes
 from unlearnspn.independence.base import Groups
 from unlearnspn.independence.canonical_correlation import Whitened, whiten
 from unlearnspn.independence.dependence_search import (
     Search,
     answers_hold,
     hash_search,
+    name_codes,
     search_groups,
     shift_tables,
 )
-from unlearnspn.independence.levels import level_columns
-from unlearnspn.independence.pair_counts import Columns, count_columns, gather_codes
+from unlearnspn.independence.levels import (
+    Orders,
+    Values,
+    learn_orders,
+    quantiles,
+    revise_orders,
+    rows_between,
+    write_levels,
+)
+from unlearnspn.independence.pair_counts import count_columns, gather_codes
 from unlearnspn.independence.random_features import sines_of_levels
 from unlearnspn.slices import Counts, Rows, Slice
 
@@ -33,12 +44,12 @@ _MOST_LEVELS = 255  # a level is a byte, and one of them is for missing values
 
 
 class Dependence(NamedTuple):
-    """The groups found and, among categorical variables, how."""
+    """The search for groups, and what it takes to revise it."""
 
-    groups: Groups
-    search: Search | None = None
-    #: How often each code occurs, [variable, code].
-    counts: Counts | None = None
+    search: Search
+    #: How often each level or code occurs, [variable, code].
+    counts: Counts
+    orders: Orders
 
 
 @dataclass(frozen=True)
@@ -60,41 +71,42 @@ class RDC:
 
     def learn(self, data: Slice, rows: Rows) -> Dependence:
         """Search for groups of dependent variables."""
-        columns = self._columns(data, rows)
+        records = data.records
+        numeric = np.flatnonzero(records.is_numeric[data.scope])
+        codes = gather_codes(records.codes, rows, data.scope)
+        places = records.place[data.scope[numeric]]
+        orders = learn_orders(records.values, rows, places, self.levels, numeric, codes)
+        columns = count_columns(codes, self._sizes(data))
         search = search_groups(columns, self._whiten(data, columns.counts), float(self.threshold))
-        alone = self.keeps_groups_alone(data)
-        return Dependence(search.groups) if alone else Dependence(search.groups, search, columns.counts)
+        return Dependence(search, columns.counts, orders)
 
     def revise(
         self, statistics: Dependence, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
     ) -> Dependence:
-        """Change one cell of each pair asked for each row, and search again if an answer is another one."""
-        if statistics.search is None or statistics.counts is None:
-            return self.learn(data, rows())
-        search, counts, sizes = statistics.search, statistics.counts.copy(), self._sizes(data)
-        search = search._replace(cells=search.cells.copy())
-        for changed, sign in ((minus, -1), (plus, 1)):
-            if changed.size:
-                codes = data.records.codes
-                shift_tables(codes, changed, data.scope, sizes, counts, search.pairs, search.cells, sign)
+        """Move rows from cell to cell of each pair asked, and search again if an answer is another one."""
+        search, counts, old = statistics
+        values, sizes = data.records.values, self._sizes(data)
+        places = data.records.place[data.scope[data.records.is_numeric[data.scope]]]
+        new = revise_orders(old, values, places, minus, plus)
+        cuts, new_cuts = (quantiles(orders, values, places, self.levels) for orders in (old, new))
+        leaving = rows_between(old, values, places, cuts, new_cuts, minus)
+        coming = rows_between(new, values, places, cuts, new_cuts, plus)
+        search, counts = search._replace(cells=search.cells.copy()), counts.copy()
+        shift_tables(self._codes(data, leaving, cuts), sizes, counts, search.pairs, search.cells, -1)
+        shift_tables(self._codes(data, coming, new_cuts), sizes, counts, search.pairs, search.cells, 1)
         if not answers_hold(search, sizes, self._whiten(data, counts), float(self.threshold)):
             return self.learn(data, rows())
-        return Dependence(search.groups, search, counts)
+        return Dependence(search, counts, new)
 
     def groups(self, statistics: Dependence, data: Slice) -> Groups:
         """Return the groups found."""
-        return statistics.groups
+        return statistics.search.groups
 
     def fingerprint(self, statistics: Dependence, data: Slice) -> bytes:
         """Return the groups, and the hash of the tables kept."""
-        if statistics.search is None:
-            return statistics.groups.tobytes()
-        hashes = hash_search(statistics.search, data.scope, self._sizes(data), data.encoding.prints)
-        return statistics.groups.tobytes() + hashes.tobytes()
-
-    def keeps_groups_alone(self, data: Slice) -> bool:
-        """Tell whether there are numeric variables, whose levels are found again at each revision."""
-        return bool(data.records.is_numeric[data.scope].any())
+        sizes = self._sizes(data)
+        names = name_codes(data.scope, sizes, data.records.is_numeric, data.encoding.prints)
+        return statistics.search.groups.tobytes() + hash_search(statistics.search, sizes, names).tobytes()
 
     def _sizes(self, data: Slice) -> Counts:
         """Return how many values each variable can take, missing among them."""
@@ -102,14 +114,13 @@ class RDC:
         sizes[data.records.is_numeric[data.scope]] = self.levels + 1
         return sizes
 
-    def _columns(self, data: Slice, rows: Rows) -> Columns:
+    def _codes(self, data: Slice, rows: Rows, cuts: Values) -> Codes:
         """Return levels of numeric and codes of categorical variables, [variable, row]."""
-        records, numeric = data.records, data.records.is_numeric[data.scope]
+        records = data.records
+        numeric = np.flatnonzero(records.is_numeric[data.scope])
         codes = gather_codes(records.codes, rows, data.scope)
-        if numeric.any():
-            places = records.place[data.scope[numeric]]
-            codes[numeric] = level_columns(records.values, rows, places, self.levels)
-        return count_columns(codes, self._sizes(data))
+        write_levels(records.values, rows, records.place[data.scope[numeric]], cuts, numeric, codes)
+        return codes
 
     def _whiten(self, data: Slice, counts: Counts) -> Whitened:
         records = data.records

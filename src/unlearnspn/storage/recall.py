@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.clustering import Clustering, QKMeans
-from unlearnspn.independence import RDC, GTest, IndependenceTest
-from unlearnspn.independence.rdc import Dependence
+from unlearnspn.independence import GTest, IndependenceTest
+from unlearnspn.independence.base import Groups
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.network import Node, Operation
 from unlearnspn.pair_tables import PairTables, count_pairs, hash_tables, pair_cells
@@ -30,11 +30,18 @@ def seeds_of(clustering: Clustering[Any], statistics: Any) -> Rows:
 def recall_network(learner: Learner, place: Place, rows: Rows, answers: Answers) -> Node:
     """Return the network that the learner once made of these rows, from its answers."""
     parts = {field.name: getattr(learner, field.name) for field in fields(learner)}
-    # While the network is made, groups are all that is known of independence, which RDC's statistics can be, too.
-    parts["independence"] = RDC()
+    parts["independence"] = _Answered()
     root = _Recall(**parts, test=learner.independence, answers=answers).learn_spn(place, rows)
     answers.finish()
     return root
+
+
+class _Answered:
+    """Stands for the independence test while the network is made: groups are all that is known."""
+
+    def groups(self, statistics: Groups, data: Slice) -> Groups:
+        """Return the groups recalled."""
+        return statistics
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +61,7 @@ class _Recall(Learner):
             rows.size,
             self.count_codes(place.scope, rows),
             lambda: rows,
-            lambda: Dependence(self.answers.groups(place.scope.size)),
+            lambda: self.answers.groups(place.scope.size),
             lambda: self._cluster(self.slice(place), rows),
         )
 
@@ -64,7 +71,7 @@ class _Recall(Learner):
         if decision.groups is not None:
             parts = node.children if node.operation is Operation.SPLIT_DATA else ()
             # The node is new: nobody but its maker has seen it yet.
-            node.independence = _statistics(self.test, self.slice(place), rows, decision.groups, parts)
+            node.independence = _statistics(self.test, self.slice(place), rows, parts)
         return node
 
     def _cluster(self, data: Slice, rows: Rows) -> Any:
@@ -79,10 +86,8 @@ class _Recall(Learner):
         return self.clustering.learn_from(seeds, data, rows)
 
 
-def _statistics(test: IndependenceTest[Any], data: Slice, rows: Rows, groups: Any, parts: tuple[Node, ...]) -> Any:
+def _statistics(test: IndependenceTest[Any], data: Slice, rows: Rows, parts: tuple[Node, ...]) -> Any:
     """Return a test's statistics of some rows; `parts` are the clusters that they were split into, if they were."""
-    if type(test) is RDC and test.keeps_groups_alone(data):
-        return Dependence(groups)
     if type(test) is GTest and parts:
         return _sum_tables(data, parts)
     return test.learn(data, rows)
