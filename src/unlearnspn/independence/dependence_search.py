@@ -19,9 +19,6 @@ from unlearnspn.independence.pair_counts import Columns, Table, count_pair
 from unlearnspn.slices import Counts, Scope
 
 
-_HALF = np.uint64(32)
-
-
 class Search(NamedTuple):
     """The groups, and the pairs that were asked, in their order, with the answers."""
 
@@ -103,21 +100,20 @@ def answers_hold(search: Search, sizes: Counts, whitened: Whitened, threshold: f
 
 
 @njit(cache=True, nogil=True)
-def hash_search(search: Search, sizes: Counts, names: Keys) -> Keys:
-    """Sum count·(hash of both names) over the cells, [variable, code]: whatever codes the categories have."""
+def hash_search(search: Search, sizes: Counts, counts: Counts, names: Keys) -> Keys:
+    """Sum count·name·name over the cells of all tables: the same whatever codes the categories have."""
     hashes = np.zeros(2, np.uint64)
     start = 0
     for k in range(len(search.pairs)):
         u, v = search.pairs[k]
         for a in range(sizes[u]):
-            first, second = np.uint64(0), np.uint64(0)
-            for b in range(sizes[v]):
-                count = np.uint64(search.cells[start])
-                first += count * names[v, b]
-                second += count * (names[v, b] >> _HALF)
-                start += 1
-            hashes[0] += names[u, a] * first
-            hashes[1] += mix64(names[u, a]) * second
+            if counts[u, a]:
+                total = np.uint64(0)
+                for b in range(sizes[v]):
+                    total += np.uint64(search.cells[start + b]) * names[v, b]
+                hashes[0] += names[u, a] * total
+                hashes[1] += mix64(names[u, a]) * total
+            start += sizes[v]
     return hashes
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows
 
 Values = npt.NDArray[np.float64]
@@ -32,6 +33,18 @@ class Orders(NamedTuple):
     observed: Counts
 
 
+class Moves(NamedTuple):
+    """What a change does to levels."""
+
+    orders: Orders
+    #: Rows that leave the level they had, or altogether; and the values at which each next level began.
+    leaving: Rows
+    before: Values
+    #: Rows that come to another level, or altogether; and the values at which each next level begins.
+    coming: Rows
+    after: Values
+
+
 @njit(cache=True, nogil=True)
 def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into: Counts, codes: Codes) -> Orders:
     """Order rows by the columns that stand at `places` of `values`, and write levels `into` lines of `codes`.
@@ -41,13 +54,13 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
     ordered = np.full((places.size, rows.size), -1, np.int32)
     observed = np.zeros(places.size, np.int64)
     for j in range(places.size):
-        members = _sort_column(values, places[j], rows)
+        keys, members = _sort_column(values, places[j], rows)
         line, number = codes[into[j]], members.size
         line[:] = 0
         first = 0
         while first < number:
-            value, end = values[rows[members[first]], places[j]], first + 1
-            while end < number and values[rows[members[end]], places[j]] == value:
+            end = first + 1
+            while end < number and keys[end] == keys[first]:
                 end += 1
             level = (n_levels * end + number - 1) // number
             for i in range(first, end):
@@ -59,8 +72,8 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
 
 
 @njit(cache=True, nogil=True)
-def _sort_column(values: Values, column: int, rows: Rows) -> npt.NDArray[np.int32]:
-    """Return the places of the rows that have a value, by increasing value: a radix sort, byte by byte."""
+def _sort_column(values: Values, column: int, rows: Rows) -> tuple[Keys, npt.NDArray[np.int32]]:
+    """Sort the values there are, byte by byte: as integers of the same order, and the places of their rows."""
     members, moved_members = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
     observed = np.empty(rows.size)
     number = 0
@@ -71,50 +84,50 @@ def _sort_column(values: Values, column: int, rows: Rows) -> npt.NDArray[np.int3
             members[number] = i
             number += 1
     keys, moved_keys = observed.view(np.uint64), np.empty(rows.size, np.uint64)
+    starts = np.zeros((8, 256), np.int32)
     for i in range(number):
         keys[i] = ~keys[i] if keys[i] & _SIGN else keys[i] | _SIGN
-    for shift in range(0, 64, 8):
-        if _sort_by_byte(keys, members, moved_keys, moved_members, number, np.uint64(shift)):
-            keys, moved_keys = moved_keys, keys
-            members, moved_members = moved_members, members
-    return members[:number]
+        for k in range(8):
+            starts[k, (keys[i] >> np.uint64(8 * k)) & _BYTE] += 1
+    for k in range(8):
+        shift = np.uint64(8 * k)
+        if number == 0 or starts[k, (keys[0] >> shift) & _BYTE] == number:
+            continue
+        before = np.int32(0)
+        for byte in range(256):
+            here = starts[k, byte]
+            starts[k, byte] = before
+            before += here
+        for i in range(number):
+            byte = (keys[i] >> shift) & _BYTE
+            place = np.uint32(starts[k, byte])
+            starts[k, byte] += 1
+            moved_keys[place] = keys[i]
+            moved_members[place] = members[i]
+        keys, moved_keys = moved_keys, keys
+        members, moved_members = moved_members, members
+    return keys[:number], members[:number]
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_byte(
-    keys: npt.NDArray[np.uint64],
-    members: npt.NDArray[np.int32],
-    moved_keys: npt.NDArray[np.uint64],
-    moved_members: npt.NDArray[np.int32],
-    number: int,
-    shift: np.uint64,
-) -> bool:
-    """Sort stably by one byte of the keys; leave all as it is, and say so, if they have the same one."""
-    starts = np.zeros(257, np.int64)
-    for i in range(number):
-        starts[np.int64((keys[i] >> shift) & _BYTE) + 1] += 1
-    for byte in range(256):
-        if starts[byte + 1] == number:
-            return False
-    for byte in range(256):
-        starts[byte + 1] += starts[byte]
-    for i in range(number):
-        byte = np.int64((keys[i] >> shift) & _BYTE)
-        moved_keys[starts[byte]] = keys[i]
-        moved_members[starts[byte]] = members[i]
-        starts[byte] += 1
-    return True
+def revise_levels(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows, n_levels: int) -> Moves:
+    """Take rows out and put others in, and find the rows that this moves to other levels."""
+    revised = _revise_orders(orders, values, places, minus, plus)
+    before, after = _quantiles(orders, values, places, n_levels), _quantiles(revised, values, places, n_levels)
+    leaving = _rows_between(orders, values, places, before, after, minus)
+    coming = _rows_between(revised, values, places, before, after, plus)
+    return Moves(revised, leaving, before, coming, after)
 
 
 @njit(cache=True, nogil=True)
-def revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> Orders:
+def _revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> Orders:
     """Take rows out and put others in."""
     n_columns, n_before = orders.rows.shape
     ordered = np.full((n_columns, n_before - minus.size + plus.size), -1, np.int32)
     observed = np.zeros(n_columns, np.int64)
     for j in range(n_columns):
         column, old = places[j], orders.rows[j, : orders.observed[j]]
-        new = plus[_sort_column(values, column, plus)]
+        new = plus[_sort_column(values, column, plus)[1]]
         leaving = _find_rows(old, values, column, minus)
         start, end = 0, 0  # what is copied of the old order, and where it goes
         gone, come = 0, 0
@@ -169,7 +182,7 @@ def _first_reaching(ordered: npt.NDArray[np.int32], values: Values, column: int,
 
 
 @njit(cache=True, nogil=True)
-def quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) -> Values:
+def _quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) -> Values:
     """Return the values at which each next level begins, [column, level]; infinities if no value is observed."""
     cuts = np.full((places.size, n_levels - 1), np.inf)
     for j in range(places.size):
@@ -180,7 +193,7 @@ def quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def rows_between(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, extra: Rows) -> Rows:
+def _rows_between(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, extra: Rows) -> Rows:
     """Return the rows that are on other sides of two sets of quantiles, with some extra rows; each once."""
     number = extra.size
     found = np.empty(number + orders.observed.sum(), np.int64)

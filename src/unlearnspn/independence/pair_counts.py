@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -37,14 +36,16 @@ class Columns(NamedTuple):
     bits: Bits
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _popcount(context: Any, word: Any) -> Any:
-    """Count the bits of a word."""
+def _define_popcount(context: Any, word: Any) -> Any:
+    """Define how compiled code counts the bits of a word: by the processor's own instruction."""
 
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+_popcount: Any = intrinsic(_define_popcount)
 
 
 @njit(cache=True, nogil=True)
@@ -85,12 +86,12 @@ def _write_bits(codes: Codes, wanted: int, bits: Bits) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _shared(left: Bits, right: Bits) -> int:
+def _shared(left: Bits, right: Bits) -> np.int64:
     """Return how many rows are in both sets."""
-    number = np.uint64(0)
+    number = np.int64(0)
     for word in range(left.size):
-        number += _popcount(left[word] & right[word])
-    return np.int64(number)
+        number += np.int64(_popcount(left[word] & right[word]))
+    return number
 
 
 @njit(cache=True, nogil=True)

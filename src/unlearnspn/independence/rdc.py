@@ -27,20 +27,13 @@ from unlearnspn.independence.dependence_search import (
     search_groups,
     shift_tables,
 )
-from unlearnspn.independence.levels import (
-    Orders,
-    Values,
-    learn_orders,
-    quantiles,
-    revise_orders,
-    rows_between,
-    write_levels,
-)
+from unlearnspn.independence.levels import Moves, Orders, Values, learn_orders, revise_levels, write_levels
 from unlearnspn.independence.pair_counts import count_columns, gather_codes
 from unlearnspn.independence.random_features import sines_of_levels
 from unlearnspn.slices import Counts, Rows, Slice
 
 _MOST_LEVELS = 255  # a level is a byte, and one of them is for missing values
+_NO_VALUES: Values = np.empty((0, 0))
 
 
 class Dependence(NamedTuple):
@@ -84,19 +77,16 @@ class RDC:
         self, statistics: Dependence, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
     ) -> Dependence:
         """Move rows from cell to cell of each pair asked, and search again if an answer is another one."""
-        search, counts, old = statistics
-        values, sizes = data.records.values, self._sizes(data)
-        places = data.records.place[data.scope[data.records.is_numeric[data.scope]]]
-        new = revise_orders(old, values, places, minus, plus)
-        cuts, new_cuts = (quantiles(orders, values, places, self.levels) for orders in (old, new))
-        leaving = rows_between(old, values, places, cuts, new_cuts, minus)
-        coming = rows_between(new, values, places, cuts, new_cuts, plus)
-        search, counts = search._replace(cells=search.cells.copy()), counts.copy()
-        shift_tables(self._codes(data, leaving, cuts), sizes, counts, search.pairs, search.cells, -1)
-        shift_tables(self._codes(data, coming, new_cuts), sizes, counts, search.pairs, search.cells, 1)
+        search, counts, orders = statistics
+        orders, leaving, before, coming, after = self._move(orders, data, minus, plus)
+        sizes, search, counts = self._sizes(data), search._replace(cells=search.cells.copy()), counts.copy()
+        for rows_moved, cuts, sign in ((leaving, before, -1), (coming, after, 1)):
+            if rows_moved.size:
+                codes = self._codes(data, rows_moved, cuts)
+                shift_tables(codes, sizes, counts, search.pairs, search.cells, sign)
         if not answers_hold(search, sizes, self._whiten(data, counts), float(self.threshold)):
             return self.learn(data, rows())
-        return Dependence(search, counts, new)
+        return Dependence(search, counts, orders)
 
     def groups(self, statistics: Dependence, data: Slice) -> Groups:
         """Return the groups found."""
@@ -106,7 +96,8 @@ class RDC:
         """Return the groups, and the hash of the tables kept."""
         sizes = self._sizes(data)
         names = name_codes(data.scope, sizes, data.records.is_numeric, data.encoding.prints)
-        return statistics.search.groups.tobytes() + hash_search(statistics.search, sizes, names).tobytes()
+        hashes = hash_search(statistics.search, sizes, statistics.counts, names)
+        return statistics.search.groups.tobytes() + hashes.tobytes()
 
     def _sizes(self, data: Slice) -> Counts:
         """Return how many values each variable can take, missing among them."""
@@ -114,12 +105,20 @@ class RDC:
         sizes[data.records.is_numeric[data.scope]] = self.levels + 1
         return sizes
 
+    def _move(self, orders: Orders, data: Slice, minus: Rows, plus: Rows) -> Moves:
+        """Return the rows that change cells: where there are no numbers, those that leave and come."""
+        if orders.observed.size == 0:
+            return Moves(orders, minus, _NO_VALUES, plus, _NO_VALUES)
+        places = data.records.place[data.scope[data.records.is_numeric[data.scope]]]
+        return revise_levels(orders, data.records.values, places, minus, plus, self.levels)
+
     def _codes(self, data: Slice, rows: Rows, cuts: Values) -> Codes:
         """Return levels of numeric and codes of categorical variables, [variable, row]."""
         records = data.records
-        numeric = np.flatnonzero(records.is_numeric[data.scope])
         codes = gather_codes(records.codes, rows, data.scope)
-        write_levels(records.values, rows, records.place[data.scope[numeric]], cuts, numeric, codes)
+        if cuts.size:
+            numeric = np.flatnonzero(records.is_numeric[data.scope])
+            write_levels(records.values, rows, records.place[data.scope[numeric]], cuts, numeric, codes)
         return codes
 
     def _whiten(self, data: Slice, counts: Counts) -> Whitened:
