@@ -19,6 +19,7 @@ from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows
 
 Values = npt.NDArray[np.float64]
+SortedRows = npt.NDArray[np.int32]
 
 _SIGN = np.uint64(1 << 63)
 _BYTE = np.uint64(255)
@@ -28,7 +29,7 @@ class Orders(NamedTuple):
     """Rows by increasing value, for some numeric columns; the order of equal values means nothing."""
 
     #: [column, place]; after the observed ones -1.
-    rows: npt.NDArray[np.int32]
+    rows: SortedRows
     #: How many values are observed, for each column.
     observed: Counts
 
@@ -72,7 +73,7 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
 
 
 @njit(cache=True, nogil=True)
-def _sort_column(values: Values, column: int, rows: Rows) -> tuple[Keys, npt.NDArray[np.int32]]:
+def _sort_column(values: Values, column: int, rows: Rows) -> tuple[Keys, SortedRows]:
     """Sort the values there are, byte by byte: as integers of the same order, and the places of their rows."""
     members, moved_members = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
     observed = np.empty(rows.size)
@@ -121,40 +122,47 @@ def revise_levels(orders: Orders, values: Values, places: Counts, minus: Rows, p
 
 @njit(cache=True, nogil=True)
 def _revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> Orders:
-    """Take rows out and put others in."""
     n_columns, n_before = orders.rows.shape
-    ordered = np.full((n_columns, n_before - minus.size + plus.size), -1, np.int32)
+    revised = np.full((n_columns, n_before - minus.size + plus.size), -1, np.int32)
     observed = np.zeros(n_columns, np.int64)
     for j in range(n_columns):
-        column, old = places[j], orders.rows[j, : orders.observed[j]]
-        new = plus[_sort_column(values, column, plus)[1]]
-        leaving = _find_rows(old, values, column, minus)
-        start, end = 0, 0  # what is copied of the old order, and where it goes
-        gone, come = 0, 0
-        while True:
-            stop = leaving[gone] if gone < leaving.size else old.size
-            while come < new.size:
-                here = _first_reaching(old, values, column, values[new[come], column])
-                if here > stop:
-                    break
-                ordered[j, end : end + here - start] = old[start:here]
-                end += here - start
-                start = here
-                ordered[j, end] = new[come]
-                end += 1
-                come += 1
-            ordered[j, end : end + stop - start] = old[start:stop]
-            end += stop - start
-            start = stop + 1
-            gone += 1
-            if gone > leaving.size:
-                break
-        observed[j] = end
-    return Orders(ordered, observed)
+        ordered = orders.rows[j, : orders.observed[j]]
+        ordered = _without(ordered, _find_rows(ordered, values, places[j], minus))
+        if plus.size:
+            ordered = _with(ordered, values, places[j], plus[_sort_column(values, places[j], plus)[1]])
+        revised[j, : ordered.size] = ordered
+        observed[j] = ordered.size
+    return Orders(revised, observed)
 
 
 @njit(cache=True, nogil=True)
-def _find_rows(ordered: npt.NDArray[np.int32], values: Values, column: int, rows: Rows) -> Counts:
+def _without(ordered: SortedRows, gone: Counts) -> SortedRows:
+    """Leave some places out."""
+    rest = np.empty(ordered.size - gone.size, np.int32)
+    start = 0
+    for i in range(gone.size):
+        rest[start - i : gone[i] - i] = ordered[start : gone[i]]
+        start = gone[i] + 1
+    rest[start - gone.size :] = ordered[start:]
+    return rest
+
+
+@njit(cache=True, nogil=True)
+def _with(ordered: SortedRows, values: Values, column: int, rows: Rows) -> SortedRows:
+    """Put rows in, which are sorted, too."""
+    merged = np.empty(ordered.size + rows.size, np.int32)
+    start = 0
+    for i in range(rows.size):
+        place = _first_reaching(ordered, values, column, values[rows[i], column])
+        merged[start + i : place + i] = ordered[start:place]
+        merged[place + i] = rows[i]
+        start = place
+    merged[start + rows.size :] = ordered[start:]
+    return merged
+
+
+@njit(cache=True, nogil=True)
+def _find_rows(ordered: SortedRows, values: Values, column: int, rows: Rows) -> Counts:
     """Return the places of some rows, in increasing order; those that have no value have no place."""
     found = np.empty(rows.size, np.int64)
     number = 0
@@ -169,7 +177,7 @@ def _find_rows(ordered: npt.NDArray[np.int32], values: Values, column: int, rows
 
 
 @njit(cache=True, nogil=True)
-def _first_reaching(ordered: npt.NDArray[np.int32], values: Values, column: int, value: float) -> int:
+def _first_reaching(ordered: SortedRows, values: Values, column: int, value: float) -> int:
     """Return the first place with at least this value."""
     low, high = 0, ordered.size
     while low < high:
