@@ -88,7 +88,7 @@ def test_what_cannot_be_stored_is_named(value):
 
 BLOCKS = [
     GTest(2.5),
-    RDC(0.4, 7, 2.0),
+    RDC(0.4, 7, 2.0, 16),
     QKMeans(3, 0.01, 4),
     QKMeans(),
     Bernoulli(0.5),
@@ -142,8 +142,9 @@ def block(name, **settings):
         (block("GTest", threshold="1.0"), "threshold='1.0': it must be of type float"),
         (block("GTest", threshold=None), "threshold=None"),
         (block("GTest", threshold=True), "threshold=True"),
-        (block("RDC", threshold=0.3, n_features=-1, width=1.0), "n_features=-1: it must be from 0 to"),
-        (block("RDC", threshold=0.3, n_features=2**40, width=1.0), "n_features"),
+        (block("RDC", threshold=0.3, n_features=-1, width=1.0, levels=32), "n_features=-1: it must be from 0 to"),
+        (block("RDC", threshold=0.3, n_features=2**40, width=1.0, levels=32), "n_features"),
+        (block("RDC", threshold=0.3, n_features=10, width=1.0, levels=256), "levels=256 must be from 2 to 255"),
         (block("QKMeans", n_clusters=2.0, epsilon=None, max_rounds=1), "n_clusters=2.0"),
         (block("QKMeans", n_clusters=[2], epsilon=None, max_rounds=1), "n_clusters"),
         (block("Categorical", alpha=-1.0), "refuses its settings: alpha=-1.0 must be a positive number"),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from sequences import Held, apply_request, sequences
-from unlearnspn import RDC, SPN, ChowLiu, GTest, Histogram, QKMeans, SPNClassifier
+from unlearnspn import SPN, ChowLiu, GTest, Histogram, QKMeans, SPNClassifier
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import qkmeans
 from unlearnspn.hashing import derive_key
@@ -79,7 +79,7 @@ def test_a_loaded_model_is_the_same_in_every_answer(make, tmp_path):
     assert mine == theirs
 
 
-@pytest.mark.parametrize("setting", [{}, {"independence": "rdc"}, {"factorization": "chow-liu"}])
+@pytest.mark.parametrize("setting", [{}, {"factorization": "chow-liu"}])
 def test_the_costly_questions_are_not_asked_again(setting, tmp_path, monkeypatch):
     spn = fitted(n_rows=150, **setting)
     write_model(tmp_path / "model", spn._model, {})
@@ -88,7 +88,6 @@ def test_the_costly_questions_are_not_asked_again(setting, tmp_path, monkeypatch
         raise AssertionError("asked again")
 
     monkeypatch.setattr(qkmeans, "pick_seeds", refuse)
-    monkeypatch.setattr(RDC, "learn", refuse)
     model, _ = read_model(tmp_path / "model")
     assert model.digests == spn._model.digests
 

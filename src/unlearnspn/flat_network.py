@@ -70,13 +70,6 @@ class FlatNetwork:
         self.digests: dict[int, Digests] = {}
         self._shown: WeakValueDictionary[int, Node] = WeakValueDictionary()
 
-    @classmethod
-    def of(cls, root: Node, inside: Inside, hash_marginals: Callable[[Node], Words]) -> FlatNetwork:
-        """Lay a network out; `hash_marginals` fingerprints a node's marginals."""
-        network = cls(inside)
-        network.root = network.store(root, hash_marginals)
-        return network
-
     def __getstate__(self) -> dict[str, Any]:
         packed = self.compacted()
         packed.words = packed.words[: packed.used].copy()

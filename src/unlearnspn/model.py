@@ -102,13 +102,17 @@ class Model:
     @classmethod
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch."""
-        records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
+        model = cls.of(settings, Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table))
+        model.origin = table.origin
+        return model
+
+    @classmethod
+    def of(cls, settings: Settings, records: Records) -> Model:
+        """Learn from records that were coded already."""
         learner = settings.learner(records, records.encoding)
         network = FlatNetwork(learner.inside)
         network.root = network.grow(learner, settings.root_place, records.rows)
-        model = cls(settings, records, learner, network)
-        model.origin = table.origin
-        return model
+        return cls(settings, records, learner, network)
 
     def relearn(self) -> Model:
         """Learn from scratch on the records now held."""

@@ -27,8 +27,8 @@ class SPN(DensityMixin, BaseSPN):
     min_rows : int, default=200
         A node with at most so many records is not split any further (the paper's t).
     independence : {"gtest", "rdc"} or an independence test, default="gtest"
-        How variables are found independent: the G-test on integer tables, which is revised in place, or the paper's
-        randomized dependence coefficient, which is computed anew.
+        How variables are found independent: the G-test, or the paper's randomized dependence coefficient; both on
+        integer tables that are revised in place.
     threshold : float, default=None
         When two variables count as dependent; None for the test's own default (3.0 for "gtest", 0.3 for "rdc").
     clustering : {"qkmeans"} or a clustering, default="qkmeans"

@@ -1,24 +1,22 @@
-"""Models in files: settings, records, and what was decided at each node; everything else follows from these."""
+"""Models in files: settings and records; everything else follows from these, and is learned again.
+
+So whatever a file says, what is read is a model that was learned: a hostile file cannot make a broken one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from unlearnspn.errors import InvalidTableError, RecordIdError
-from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
-from unlearnspn.storage.answers import Answers, pack_answers
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack
 from unlearnspn.storage.documents import decode, encode
 from unlearnspn.storage.entries import Entries
 from unlearnspn.storage.errors import StorageError, explained
 from unlearnspn.storage.files import PathLike, read_file, write_file
-from unlearnspn.storage.recall import recall_network, seeds_of
 from unlearnspn.storage.records import canonical_rows, pack_records, restore_records, take_records
 from unlearnspn.storage.settings import describe_settings, read_settings
 from unlearnspn.tables.origins import Origin
@@ -49,11 +47,8 @@ def read_model(path: PathLike, components: Iterable[type] = ()) -> tuple[Model, 
 
 def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
     """Return what a file holds of a model."""
-    records, settings, clustering = model.records, model.settings, model.learner.clustering
+    records, settings = model.records, model.settings
     rows = canonical_rows(records)
-    rank = np.zeros(records.capacity, np.int64)
-    rank[rows] = np.arange(len(rows))
-    answers = pack_answers(model.root, lambda statistics: seeds_of(clustering, statistics), rank)
     described = {
         "settings": describe_settings(settings),
         "n_records": len(rows),
@@ -63,7 +58,7 @@ def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
         "origin": None if model.origin is None else encode(model.origin.to_dict()),
         "extra": encode_with_blocks(document, "document"),
     }
-    return Container(_KIND, described, {**pack_records(records, rows), **answers})
+    return Container(_KIND, described, pack_records(records, rows))
 
 
 def unpack_model(container: Container, known: Mapping[str, type]) -> tuple[Model, dict[str, Any]]:
@@ -98,13 +93,10 @@ def restore_model(settings: Settings, described: Mapping[str, Any], entries: Ent
     if type(number) is not int or number < 1 or type(string_ids) is not bool:
         raise StorageError("the document does not say how many records there are, and of what kind their ids")
     stored = take_records(entries, settings.schema, number, string_ids)
-    answers = Answers(entries, number, len(settings.schema.variables))
     entries.finish()
     try:
         check_support(settings.leaves, stored.table)
         records = restore_records(stored, settings.schema, settings.seed, settings.n_bins)
     except (InvalidTableError, RecordIdError) as error:
         raise StorageError(f"the records cannot be what they are said to be: {error}") from error
-    learner = settings.learner(records, records.encoding)
-    root = recall_network(learner, settings.root_place, records.rows, answers)
-    return Model(settings, records, learner, FlatNetwork.of(root, learner.inside, learner.hash_marginals))
+    return Model.of(settings, records)

@@ -1,0 +1,110 @@
+"""Counting how many rows have each pair of codes, for a few pairs of variables.
+
+Where variables have few codes, a code's rows are a set of bits and a cell counts the bits that two sets share, 64 rows
+at a time. Otherwise rows are counted one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit, types
+from numba.extending import intrinsic
+
+from unlearnspn.coding import Codes
+from unlearnspn.slices import Counts, Rows, Scope
+
+#: Up to so many codes a variable's rows are kept as sets of bits, too.
+_FEW = 8
+
+Bits = npt.NDArray[np.uint64]
+Table = npt.NDArray[np.int32]
+
+
+class Columns(NamedTuple):
+    """The codes of some rows."""
+
+    #: [variable, row]
+    codes: Codes
+    #: How many codes each variable can have.
+    sizes: Counts
+    #: How often each code occurs, [variable, code].
+    counts: Counts
+    #: Which rows have each code, [variable, code, 64 rows]; only where there are few codes.
+    bits: Bits
+
+
+def _define_popcount(context: Any, word: Any) -> Any:
+    """Define how compiled code counts the bits of a word: by the processor's own instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+_popcount: Any = intrinsic(_define_popcount)
+
+
+@njit(cache=True, nogil=True)
+def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
+    """Return the codes of some rows and variables, [variable, row]."""
+    gathered = np.empty((scope.size, rows.size), np.uint8)
+    for i in range(rows.size):
+        for j in range(scope.size):
+            gathered[j, i] = codes[rows[i], scope[j]]
+    return gathered
+
+
+@njit(cache=True, nogil=True)
+def count_columns(codes: Codes, sizes: Counts) -> Columns:
+    """Prepare to count pairs."""
+    n_variables, n_rows = codes.shape
+    counts = np.zeros((n_variables, sizes.max()), np.int64)
+    bits = np.zeros((n_variables, _FEW, (n_rows + 63) // 64), np.uint64)
+    for v in range(n_variables):
+        if sizes[v] > _FEW:
+            for code in codes[v]:
+                counts[v, code] += 1
+            continue
+        for code in range(sizes[v]):
+            _write_bits(codes[v], code, bits[v, code])
+            counts[v, code] = _shared(bits[v, code], bits[v, code])
+    return Columns(codes, sizes, counts, bits)
+
+
+@njit(cache=True, nogil=True)
+def _write_bits(codes: Codes, wanted: int, bits: Bits) -> None:
+    for word in range(bits.size):
+        first = 64 * word
+        found = np.uint64(0)
+        for i in range(min(64, codes.size - first)):
+            found |= np.uint64(codes[first + i] == wanted) << np.uint64(i)
+        bits[word] = found
+
+
+@njit(cache=True, nogil=True)
+def _shared(left: Bits, right: Bits) -> np.int64:
+    """Return how many rows are in both sets."""
+    number = np.int64(0)
+    for word in range(left.size):
+        number += np.int64(_popcount(left[word] & right[word]))
+    return number
+
+
+@njit(cache=True, nogil=True)
+def count_pair(columns: Columns, u: int, v: int, table: Table) -> None:
+    """Count how many rows have each pair of two variables' codes."""
+    codes, sizes, counts, bits = columns
+    table[:] = 0
+    if max(sizes[u], sizes[v]) <= _FEW:
+        for a in range(sizes[u]):
+            for b in range(sizes[v]):
+                if counts[u, a] and counts[v, b]:
+                    table[a, b] = _shared(bits[u, a], bits[v, b])
+    else:
+        left, right = codes[u], codes[v]
+        for i in range(left.size):
+            table[left[i], right[i]] += 1
