@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from unlearnspn.bench.peers.environment import EnvironmentFailed
+
 app = typer.Typer(
     no_args_is_help=True,
     help="Measure removal, training, scale, likelihood and serving. Needs: pip install 'unlearnspn\\[bench]'.",
@@ -51,6 +53,7 @@ def paper(
     """Do the paper's experiment: removals one by one against retraining, ours and SPFlow's.
 
     Also training and held-out likelihood against SPFlow and deeprob-kit. Each removal is checked against a fresh fit.
+    The whole takes hours, nearly all of them SPFlow's on Plants; --no-peers takes minutes.
     """
     module = _load("paper")
     plan = module.Plan.of(data, seeds, removals, peers, environments, quick)
@@ -126,6 +129,10 @@ def _load(name: str) -> ModuleType:
 
 
 def _deliver(benchmark: ModuleType, plan: Any, json: Path | None, plot: Path | None, progress: bool) -> None:
-    from unlearnspn.bench.delivery import deliver  # noqa: PLC0415 - needs the extra
-
-    deliver(benchmark, plan, json, plot, progress)
+    """Run a benchmark; a peer that cannot be installed is no reason for a traceback."""
+    delivery = import_module("unlearnspn.bench.delivery")
+    try:
+        delivery.deliver(benchmark, plan, json, plot, progress)
+    except EnvironmentFailed as error:
+        typer.echo(f"{error}\n--no-peers measures without SPFlow and deeprob-kit", err=True)
+        raise typer.Exit(2) from error

@@ -24,7 +24,7 @@ class Target:
         return value >= self.bound if self.at_least else value <= self.bound
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.bound:.6g}"
+        return f"{'≥' if self.at_least else '≤'} {self.bound:.4g}"
 
 
 def at_least(bound: float) -> Target:

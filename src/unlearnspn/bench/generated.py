@@ -94,8 +94,8 @@ class _Category(_Column):
         return np.int8
 
     def draw(self, signal: Floats, rng: np.random.Generator) -> npt.NDArray[Any]:
-        chosen = np.argmax(signal + rng.gumbel(size=signal.shape), axis=1)
-        return chosen.astype(np.int8)
+        chosen: npt.NDArray[Any] = np.argmax(signal + rng.gumbel(size=signal.shape), axis=1)
+        return chosen
 
     def finish(self, array: npt.NDArray[Any]) -> Any:
         names = [f"{self.name} {letter}" for letter in "abcdefghijkl"[: self.shifts.shape[1]]]

@@ -11,6 +11,9 @@ from rich.table import Table
 from unlearnspn.bench.figures import Figure
 from unlearnspn.bench.reports import Cell, Column, Report, Section
 
+#: From here on numbers are written with an exponent.
+_HUGE = 1e8
+
 
 def print_section(console: Console, section: Section) -> None:
     """Print a section as a table, with its notes below."""
@@ -42,7 +45,7 @@ def as_table(section: Section) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in shown:
         text = all(isinstance(row.get(column.key), str | None) for row in section.rows)
-        table.add_column(column.header, justify="left" if text else "right", vertical="top", no_wrap=not text)
+        table.add_column(column.header, justify="left" if text else "right", vertical="top", no_wrap=not column.wrap)
     for row in section.rows:
         table.add_row(*(as_text(row.get(column.key), column) for column in shown))
     return table
@@ -65,7 +68,9 @@ def as_text(cell: Cell, column: Column) -> str:
 
 
 def _number(value: float, digits: int) -> str:
-    return f"{value:,.{digits}f}" if math.isfinite(value) else str(value)
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value:,.{digits}f}" if abs(value) < _HUGE else f"{value:.2e}"
 
 
 def _verdict(figure: Figure) -> str:

@@ -21,11 +21,12 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a section: the key of its cells, its header, and how many digits follow the point."""
+    """A column of a section: the key of its cells, its header, how many digits follow the point; if text may wrap."""
 
     key: str
     header: str
     digits: int = 1
+    wrap: bool = False
 
 
 @dataclass

@@ -24,11 +24,13 @@ SPLITS = {"nltcs": "train", "msnbc": "valid"}
 TIMES_DEEPROB_KIT = at_least(5.0)
 GRID: list[Params] = [
     {"factorization": factorization, "min_rows": min_rows, "threshold": threshold}
-    for factorization, min_rows, threshold in product(["naive", "chow-liu"], [200, 1000, 4000], [3.0, 5.0])
+    for factorization, min_rows, threshold in product(["naive", "chow-liu"], [200, 500, 1000, 2000], [3.0, 5.0])
 ]
 _DEEPROB_KIT = options_of(DEEPROB_KIT, has_numbers=False)
 _REPEATS = 3
 _TUNING_SHARE = 0.1
+#: In nats: rows to tune on are few, and what is as good on them may be worse on others.
+_MARGIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def best_of_deeprob_kit(worker: Worker, problem: Problem) -> Fit:
 def choose(problem: Problem, bound: float | None) -> Params:
     """Return the fastest parameters that reach the bound; the best if none does, or without a bound."""
     fits = [fit_ours(problem, params) for params in GRID]
-    good = [place for place, fit in enumerate(fits) if bound is not None and fit.score >= bound]
+    good = [place for place, fit in enumerate(fits) if bound is not None and fit.score >= bound + _MARGIN]
     if good:
         return GRID[min(good, key=lambda place: fits[place].seconds)]
     return GRID[max(range(len(GRID)), key=lambda place: fits[place].score)]
@@ -124,15 +126,15 @@ def new_section() -> Section:
         Column("data", "data set"),
         Column("rows", "rows"),
         Column("library", "library"),
-        Column("parameters", "parameters"),
+        Column("parameters", "parameters", wrap=True),
         Column("train_s", "train\ns", 3),
         Column("ratio", "times\nfaster", 1),
         Column("test", "test log-\nlikelihood", 3),
     ]
     notes = [
         f"The least of {_REPEATS} trainings; of deeprob-kit, with a seed each, also the best likelihood.",
-        f"Our parameters: the fastest of {len(GRID)} combinations that are no worse than deeprob-kit on the last "
-        f"{_TUNING_SHARE:.0%} of the rows when both learn the others; without deeprob-kit, the best there. "
+        f"Our parameters: the fastest of {len(GRID)} combinations that are better than deeprob-kit by {_MARGIN} on "
+        f"the last {_TUNING_SHARE:.0%} of the rows when both learn the others; without deeprob-kit, the best there. "
         "The test rows choose nothing.",
     ]
     return Section("large", "Training on whole splits", columns, notes=notes)

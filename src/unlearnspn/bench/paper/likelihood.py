@@ -15,6 +15,8 @@ from unlearnspn.bench.paper.samples import Sample
 from unlearnspn.bench.reports import Column, Row, Section
 
 PEERS = {SPFLOW: "spflow", DEEPROB_KIT: "deeprob"}
+#: Peers write the least float for minus infinity.
+_IMPOSSIBLE = -1e30
 
 
 def new_section() -> Section:
@@ -80,18 +82,18 @@ def score_ours(sample: Sample, **params: Any) -> float:
 
 
 def mean_possible(densities: npt.NDArray[np.floating]) -> float:
-    """Return the mean of the log-densities that are finite.
+    """Return the mean log-density of the rows that a model holds possible.
 
     >>> mean_possible(np.array([-1.0, -np.inf, -3.0]))
     -2.0
     """
-    return float(densities[np.isfinite(densities)].mean(dtype=np.float64))
+    return float(densities[densities > _IMPOSSIBLE].mean(dtype=np.float64))
 
 
 def count_impossible(densities: npt.NDArray[np.floating]) -> int:
     """Count the rows that a model holds impossible.
 
-    >>> count_impossible(np.array([-1.0, -np.inf, -3.0]))
-    1
+    >>> count_impossible(np.array([-1.0, -np.inf, np.finfo(float).min]))
+    2
     """
-    return int((~np.isfinite(densities)).sum())
+    return int((~(densities > _IMPOSSIBLE)).sum())

@@ -70,7 +70,7 @@ class Worker:
         self._process.communicate()
         self._files.cleanup()
 
-    def learn(self, rows: npt.NDArray[np.float64], n_categories: list[int], **options: Any) -> Learned:
+    def learn(self, rows: npt.NDArray[np.float64], n_categories: list[int], /, **options: Any) -> Learned:
         """Learn a model."""
         path = self._array("learn", rows)
         return Learned(**self._ask("learn", rows=path, n_categories=n_categories, options=options))
