@@ -33,4 +33,4 @@ def _draw_set(ax: Axes, rows: list[Row]) -> None:
             ax.axhline(value_of(rows[0][key]), color=GREY, linestyle=style, label=label)
     ax.set_xticks(range(len(rows)), [str(row["model"]).replace(", ", ",\n") for row in rows])
     ax.margins(x=0.3)
-    ax.legend(fontsize=7, frameon=False)
+    ax.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)

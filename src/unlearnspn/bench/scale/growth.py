@@ -54,7 +54,7 @@ def measure_growth(case: Case, removals: int, batch_share: float) -> Growth:
 
 def _warm_up(case: Case) -> None:
     """Have everything compiled before time is taken or memory measured."""
-    data = case.load().sample(_WARM_UP_ROWS, seed=0)
+    data = case.load_some(_WARM_UP_ROWS)
     spn = data.spn().fit(data.frame)
     for leaving in range(20):
         spn.unlearn([leaving])

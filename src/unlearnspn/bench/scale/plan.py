@@ -37,6 +37,12 @@ class Case:
             return load(self.name, self.folder)
         return generate(self.n_rows, self.n_columns)
 
+    def load_some(self, n_rows: int) -> Dataset:
+        """Return some rows of it, without making those of a generated table that are not asked for."""
+        if self.n_rows is None or self.n_columns is None:
+            return self.load().sample(n_rows, seed=0)
+        return generate(min(n_rows, self.n_rows), self.n_columns)
+
 
 @dataclass(frozen=True)
 class Plan:
