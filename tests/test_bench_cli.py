@@ -89,3 +89,10 @@ def test_help_names_the_files(command):
     assert "abalone.data, adult.data" in text
     assert "--json" in text
     assert commands.app.info.help
+
+
+@pytest.mark.parametrize(("option", "file"), [("--json", "nowhere/report.json"), ("--plot", "picture.nonsense")])
+def test_a_file_that_cannot_be_written_is_known_before_anything_is_measured(tmp_path, monkeypatch, option, file):
+    monkeypatch.setattr("unlearnspn.bench.paper.measure", lambda plan, bar: pytest.fail("it measures"))
+    result = runner.invoke(app, ["bench", "paper", "--no-peers", option, str(tmp_path / file)])
+    assert isinstance(result.exception, OSError | ValueError)

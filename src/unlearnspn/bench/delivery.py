@@ -43,20 +43,25 @@ class Benchmark(Protocol):
 
 
 def deliver(benchmark: Benchmark, plan: Plan, json: Path | None, plot: Path | None, progress: bool) -> Report:
-    """Run a benchmark; what was measured before an interruption is written all the same."""
+    """Run a benchmark; sections that were there before an interruption are written all the same."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
     report = Report(benchmark.NAME, plan.parameters(), Machine.here(), left_out=plan.left_out)
-    try:
-        with one_thread(), Bar(progress) as bar:
-            for section in benchmark.measure(plan, bar):
-                report.sections.append(section)
-                print_section(console, section)
-    finally:
-        if json is not None:
-            report.write(json)
+    _write(report, json)
+    if plot is not None:
+        Picture().savefig(plot)  # a file that cannot be written is to be known now, not after hours
+    with one_thread(), Bar(progress) as bar:
+        for section in benchmark.measure(plan, bar):
+            report.sections.append(section)
+            print_section(console, section)
+            _write(report, json)
     print_end(console, report)
     if plot is not None:
         benchmark.draw(report).savefig(plot)
     return report
+
+
+def _write(report: Report, path: Path | None) -> None:
+    if path is not None:
+        report.write(path)

@@ -31,10 +31,10 @@ def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
 def _removals_and_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
     removals = removal.new_section(plan.removals, plan.peer_trainings if trials else None)
     trainings = training.new_section()
-    bar.begin("removing and retraining", len(plan.removal_data) * len(SETTINGS) * plan.seeds)
     for name in plan.removal_data:
         samples = _samples(plan, name)
-        spflow = None if trials is None else [trials.of(SPFLOW, sample).seconds for sample in samples]
+        spflow = None if trials is None else _spflow_seconds(name, samples, trials, bar)
+        bar.begin(f"{name}: removing and retraining", len(SETTINGS) * len(samples))
         for setting, make in SETTINGS.items():
             removal.warm_up(samples[0], make, plan.removals)
             runs, times = [], []
@@ -46,6 +46,15 @@ def _removals_and_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> I
             trainings.rows.append(training.as_row(name, setting, times, _each(spflow, min)))
     yield removals
     yield trainings
+
+
+def _spflow_seconds(name: str, samples: list[Sample], trials: PeerTrials, bar: Bar) -> list[list[float]]:
+    bar.begin(f"{name}: SPFlow trains", len(samples))
+    seconds = []
+    for sample in samples:
+        seconds.append(trials.of(SPFLOW, sample).seconds)
+        bar.step()
+    return seconds
 
 
 def _large_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
