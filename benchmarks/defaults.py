@@ -15,8 +15,8 @@ from typing import Any
 
 from rich.progress import track
 
-from datasets import Dataset, load
 from unlearnspn import SPN
+from unlearnspn.bench.datasets import Dataset, load
 
 N_ROWS, N_HELD_OUT = 1000, 2000
 NAMES = ["abalone", "adult", "msnbc", "nltcs", "plants"]
@@ -38,7 +38,7 @@ def held_out(everything: Dataset, variant: dict[str, Any], seeds: int) -> float:
     for seed in range(seeds):
         sample = everything.sample(N_ROWS + N_HELD_OUT, seed).frame
         spn = everything.spn(SPN, random_state=seed, **variant).fit(sample.iloc[:N_ROWS])
-        scores.append(spn.score(sample.iloc[N_ROWS:]))
+        scores.append(float(spn.score(sample.iloc[N_ROWS:])))
     return median(scores)
 
 

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 from rich.progress import track
 
-from datasets import FROM_FOLDER, FROM_SKLEARN, Dataset, load
 from unlearnspn import SPN
+from unlearnspn.bench.datasets import FROM_FOLDER, FROM_SKLEARN, Dataset, load
 
 SEED = 0
 N_SCORED = 200

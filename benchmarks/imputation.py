@@ -20,8 +20,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from datasets import load
 from unlearnspn import SPN
+from unlearnspn.bench.datasets import load
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 

@@ -8,8 +8,10 @@ import typer
 from rich.console import Console
 
 from unlearnspn import __version__, demo
+from unlearnspn.bench import commands as bench
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+app.add_typer(bench.app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from peers.client import WorkerFailed
+from unlearnspn.bench.peers.client import WorkerFailed
 
 pytestmark = pytest.mark.oracle
 

@@ -1,6 +1,6 @@
 """A process that holds one library's model: it learns, converts and scores on request, and takes the time itself.
 
-PYTHON benchmarks/peers/worker.py MODULE
+PYTHON worker.py MODULE
 
 MODULE is a module of this folder that offers what `Library` says. Requests come as lines of JSON, {"call": name,
 "with": arguments}, and so go the answers, {"result": …} or {"error": …}. Arrays are passed as files.
@@ -45,9 +45,17 @@ class Session:
     model: Any = None
     rows: Rows = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def learn(self, rows: str, n_categories: list[int], options: dict[str, Any]) -> Size:
-        self.model = self.library.learn(np.load(rows), n_categories, options)
-        return self.library.size(self.model)
+    def learn(self, rows: str, n_categories: list[int], options: dict[str, Any]) -> dict[str, Any]:
+        """Learn a model, and return its size and the seconds of learning."""
+        table = np.load(rows)
+        started = time.perf_counter()
+        self.model = self.library.learn(table, n_categories, options)
+        seconds = time.perf_counter() - started
+        return {"size": self.library.size(self.model), "seconds": seconds}
+
+    def widen(self, least: list[float]) -> None:
+        """Give Gaussian leaves at least these standard deviations, by column, if the library's module can."""
+        cast(Any, self.library).widen(self.model, least)
 
     def convert(self, circuit: str) -> Size:
         """Take over a model from the JSON of a circuit, if the library's module can."""
@@ -55,12 +63,15 @@ class Session:
         return self.library.size(self.model)
 
     def save(self, path: str) -> None:
+        """Save the model, if the library's module can."""
         cast(Any, self.library).save(self.model, path)
 
     def load(self, path: str) -> None:
+        """Load a model, if the library's module can."""
         self.model = cast(Any, self.library).load(path)
 
     def read(self, rows: str) -> None:
+        """Read the rows to score."""
         self.rows = np.load(rows)
 
     def score(self, into: str | None = None) -> float:
@@ -74,6 +85,7 @@ class Session:
 
 
 def serve(session: Session, requests: TextIO, answers: TextIO) -> None:
+    """Answer requests until there are no more."""
     for line in requests:
         request = json.loads(line)
         try:
@@ -85,6 +97,7 @@ def serve(session: Session, requests: TextIO, answers: TextIO) -> None:
 
 
 def main() -> int:
+    """Answer the requests on stdin for the library whose module is named."""
     # What a library prints must not end up among the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     serve(Session(cast(Library, importlib.import_module(sys.argv[1]))), sys.stdin, answers)

@@ -7,18 +7,17 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from peers.environment import DEEPROB_KIT, SPFLOW, Peer, python_of
+from unlearnspn.bench.peers.environment import DEEPROB_KIT, SPFLOW, Peer, python_of
+from unlearnspn.bench.timing import ONE_THREAD
 
 _WORKER = Path(__file__).with_name("worker.py")
-_ONE_THREAD = dict.fromkeys(
-    ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1"
-)
 #: The module that speaks for each library, and the peer whose environment it needs; None for our own.
 LIBRARIES: dict[str, tuple[str, Peer | None]] = {
     "unlearnspn": ("unlearnspn_model", None),
@@ -29,6 +28,19 @@ LIBRARIES: dict[str, tuple[str, Peer | None]] = {
 
 class WorkerFailed(RuntimeError):
     """A worker ended, or could not do what it was asked to."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How many sums, products and leaves a worker's model has, and the seconds of learning it in the worker."""
+
+    size: dict[str, int]
+    seconds: float
+
+    @property
+    def units(self) -> int:
+        """All sums, products and leaves."""
+        return sum(self.size.values())
 
 
 class Worker:
@@ -47,7 +59,7 @@ class Worker:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={**inherited, **_ONE_THREAD},
+            env={**inherited, **ONE_THREAD},
         )
 
     def __enter__(self) -> Self:
@@ -58,11 +70,14 @@ class Worker:
         self._process.communicate()
         self._files.cleanup()
 
-    def learn(self, rows: npt.NDArray[np.float64], n_categories: list[int], **options: Any) -> dict[str, int]:
-        """Learn a model, and return how many sums, products and leaves it has."""
+    def learn(self, rows: npt.NDArray[np.float64], n_categories: list[int], /, **options: Any) -> Learned:
+        """Learn a model."""
         path = self._array("learn", rows)
-        size: dict[str, int] = self._ask("learn", rows=path, n_categories=n_categories, options=options)
-        return size
+        return Learned(**self._ask("learn", rows=path, n_categories=n_categories, options=options))
+
+    def widen(self, least: list[float]) -> None:
+        """Give Gaussian leaves at least these standard deviations, by column."""
+        self._ask("widen", least=least)
 
     def convert(self, circuit: str) -> dict[str, int]:
         """Take over a model from the JSON of a circuit, and return how many sums, products and leaves it has."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from deeprob.spn.algorithms.inference import log_likelihood  # type: ignore[import-not-found]
 from deeprob.spn.learning.wrappers import learn_estimator  # type: ignore[import-not-found]
 from deeprob.spn.structure.leaf import Bernoulli, Categorical, Gaussian  # type: ignore[import-not-found]
+from deeprob.spn.utils.filter import filter_nodes_by_type  # type: ignore[import-not-found]
 from deeprob.spn.utils.statistics import compute_statistics  # type: ignore[import-not-found]
 
 Rows = npt.NDArray[np.float64]
@@ -25,11 +26,19 @@ def learn(rows: Rows, n_categories: list[int], options: dict[str, Any]) -> Any:
     return learn_estimator(rows, leaves, domains, verbose=False, **options)
 
 
+def widen(model: Any, least: list[float]) -> None:
+    """Give Gaussian leaves at least these standard deviations, by column."""
+    for leaf in filter_nodes_by_type(model, Gaussian):
+        leaf.stddev = max(leaf.stddev, least[leaf.scope[0]])
+
+
 def size(model: Any) -> dict[str, int]:
+    """Count the sums, products and leaves."""
     counts = compute_statistics(model)
     return {"sums": counts["n_sum"], "products": counts["n_prod"], "leaves": counts["n_leaves"]}
 
 
 def score(model: Any, rows: Rows) -> npt.NDArray[np.floating]:
+    """Return the log-density of each row."""
     densities: npt.NDArray[np.floating] = log_likelihood(model, rows)
     return densities

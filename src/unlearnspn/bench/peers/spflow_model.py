@@ -49,12 +49,20 @@ def learn(rows: Rows, n_categories: list[int], options: dict[str, Any]) -> Any:
     return learn_parametric(rows, context, **options)
 
 
+def widen(model: Any, least: list[float]) -> None:
+    """Give Gaussian leaves at least these standard deviations, by column."""
+    for leaf in get_nodes_by_type(model, Gaussian):
+        leaf.stdev = max(leaf.stdev, least[leaf.scope[0]])
+
+
 def size(model: Any) -> dict[str, int]:
+    """Count the sums, products and leaves."""
     kinds = {"sums": Sum, "products": Product, "leaves": Leaf}
     return {name: len(get_nodes_by_type(model, kind)) for name, kind in kinds.items()}
 
 
 def score(model: Any, rows: Rows) -> npt.NDArray[np.float64]:
+    """Return the log-density of each row."""
     densities: npt.NDArray[np.float64] = log_likelihood(model, rows)[:, 0]
     return densities
 

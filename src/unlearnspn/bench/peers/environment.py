@@ -1,6 +1,6 @@
 """Environments for the peers: virtual ones, with pinned versions, made once and kept in a cache folder.
 
-python benchmarks/peers/environment.py [--folder FOLDER]
+python -m unlearnspn.bench.peers.environment [--folder FOLDER]
 
 makes all of them. The folder is the one given, that of the variable UNLEARNSPN_PEERS, or one in the user's cache.
 """
@@ -146,6 +146,7 @@ def _python_in(home: Path) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Make all environments."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, help=f"where to keep them (or ${FOLDER_VARIABLE})")
     options = parser.parse_args(arguments)

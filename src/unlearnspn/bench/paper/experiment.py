@@ -1,0 +1,89 @@
+"""The experiment from one end to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from statistics import fmean
+
+from unlearnspn.bench.datasets import load
+from unlearnspn.bench.paper import large_training, likelihood, removal, training
+from unlearnspn.bench.paper.peer_trials import DEEPROB_KIT, SPFLOW, PeerTrials
+from unlearnspn.bench.paper.plan import SETTINGS, Plan
+from unlearnspn.bench.paper.samples import Sample, Source
+from unlearnspn.bench.progress import Bar
+from unlearnspn.bench.reports import Section
+
+NAME = "paper"
+
+
+def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
+    """Measure removals, training, training on whole splits, and likelihood."""
+    with ExitStack() as stack:
+        trials = None
+        if plan.peers:
+            trials = stack.enter_context(PeerTrials(plan.environments, plan.peer_trainings))
+        yield from _removals_and_training(plan, trials, bar)
+        yield from _large_training(plan, trials, bar)
+        yield from _likelihood(plan, trials, bar)
+
+
+def _removals_and_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
+    removals = removal.new_section(plan.removals, plan.peer_trainings if trials else None)
+    trainings = training.new_section()
+    for name in plan.removal_data:
+        samples = _samples(plan, name)
+        spflow = None if trials is None else _spflow_seconds(name, samples, trials, bar)
+        bar.begin(f"{name}: removing and retraining", len(SETTINGS) * len(samples))
+        for setting, make in SETTINGS.items():
+            removal.warm_up(samples[0], make, plan.removals)
+            runs, times = [], []
+            for sample in samples:
+                runs.append(removal.remove_one_by_one(sample, make, plan.removals))
+                times.append(training.time_training(sample, make))
+                bar.step()
+            removals.rows.append(removal.as_row(name, setting, runs, _each(spflow, fmean)))
+            trainings.rows.append(training.as_row(name, setting, times, _each(spflow, min)))
+    yield removals
+    yield trainings
+
+
+def _spflow_seconds(name: str, samples: list[Sample], trials: PeerTrials, bar: Bar) -> list[list[float]]:
+    bar.begin(f"{name}: SPFlow trains", len(samples))
+    seconds = []
+    for sample in samples:
+        seconds.append(trials.of(SPFLOW, sample).seconds)
+        bar.step()
+    return seconds
+
+
+def _large_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
+    section, names = large_training.new_section(), large_training.problems_at_hand(plan.folder)
+    bar.begin("training on whole splits", len(names))
+    for name in names:
+        assert plan.folder is not None
+        problem = large_training.Problem.load(plan.folder, name)
+        section.rows += large_training.compare(problem, trials.worker(DEEPROB_KIT) if trials else None)
+        bar.step()
+    if section.rows:
+        yield section
+
+
+def _likelihood(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
+    section = likelihood.new_section()
+    bar.begin("held-out likelihood", len(plan.likelihood_data))
+    for name in plan.likelihood_data:
+        section.rows.append(likelihood.as_row(name, _samples(plan, name), trials))
+        bar.step()
+    if section.rows:
+        yield section
+
+
+def _samples(plan: Plan, name: str) -> list[Sample]:
+    source = Source.of(load(name, plan.folder))
+    return [source.sample(seed) for seed in range(plan.seeds)]
+
+
+def _each(seconds: list[list[float]] | None, summary: Callable[[list[float]], float]) -> list[float] | None:
+    """Return one figure for each seed."""
+    return None if seconds is None else [summary(each) for each in seconds]

@@ -1,0 +1,151 @@
+"""Training on whole splits of binary data, against deeprob-kit, at a likelihood that is no worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from unlearnspn import SPN
+from unlearnspn.bench.datasets import load_binary
+from unlearnspn.bench.figures import Figure, at_least
+from unlearnspn.bench.paper.peer_trials import DEEPROB_KIT, options_of
+from unlearnspn.bench.peers.client import Worker
+from unlearnspn.bench.reports import Cell, Column, Row, Section
+from unlearnspn.bench.timing import Stopwatch
+
+Params = dict[str, Any]
+
+#: The split that is learned, of the sets that are compared.
+SPLITS = {"nltcs": "train", "msnbc": "valid"}
+TIMES_DEEPROB_KIT = at_least(5.0)
+GRID: list[Params] = [
+    {"factorization": factorization, "min_rows": min_rows, "threshold": threshold}
+    for factorization, min_rows, threshold in product(["naive", "chow-liu"], [200, 500, 1000, 2000], [3.0, 5.0])
+]
+_DEEPROB_KIT = options_of(DEEPROB_KIT, has_numbers=False)
+_REPEATS = 3
+_TUNING_SHARE = 0.1
+#: In nats: rows to tune on are few, and what is as good on them may be worse on others.
+_MARGIN = 0.01
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Binary rows to learn, and rows to score at the end."""
+
+    name: str
+    learned: pd.DataFrame
+    test: pd.DataFrame
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Problem:
+        """Load the splits of a set."""
+        return cls(name, load_binary(folder, name, SPLITS[name]).frame, load_binary(folder, name, "test").frame)
+
+    def for_tuning(self) -> Problem:
+        """Return the problem in which the last of the rows to learn are scored instead of the test rows."""
+        border = round(len(self.learned) * (1 - _TUNING_SHARE))
+        return Problem(self.name, self.learned.iloc[:border], self.learned.iloc[border:])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The seconds of a training, and the mean log-density of the rows to score."""
+
+    seconds: float
+    score: float
+
+
+def problems_at_hand(folder: Path | None) -> list[str]:
+    """Return the sets whose splits are in a folder."""
+    if folder is None:
+        return []
+    files = {name: [folder / f"{name}.{part}.data" for part in (split, "test")] for name, split in SPLITS.items()}
+    return [name for name, needed in files.items() if all(file.exists() for file in needed)]
+
+
+def fit_ours(problem: Problem, params: Params) -> Fit:
+    """Train from the data frame on; both outcomes of a variable are known, hence Bernoulli leaves."""
+    leaves = dict.fromkeys(problem.learned.columns, "bernoulli")
+    spn = SPN(categorical_features="all", leaves=leaves, **params)
+    with Stopwatch() as watch:
+        spn.fit(problem.learned)
+    return Fit(watch.seconds, float(spn.score(problem.test)))
+
+
+def fit_deeprob_kit(worker: Worker, problem: Problem, seed: int) -> Fit:
+    """Train deeprob-kit from an array on."""
+    rows, n_categories = problem.learned.to_numpy(float), [2] * problem.learned.shape[1]
+    seconds = worker.learn(rows, n_categories, **_DEEPROB_KIT, random_state=seed).seconds
+    return Fit(seconds, float(worker.score(problem.test.to_numpy(float)).mean(dtype=float)))
+
+
+def best_of_ours(problem: Problem, params: Params) -> Fit:
+    """Train several times, and return the fastest; they do not differ otherwise."""
+    return min((fit_ours(problem, params) for _ in range(_REPEATS)), key=lambda fit: fit.seconds)
+
+
+def best_of_deeprob_kit(worker: Worker, problem: Problem) -> Fit:
+    """Train with several seeds, by which likelihood differs a lot, and return the best of each."""
+    fits = [fit_deeprob_kit(worker, problem, seed) for seed in range(_REPEATS)]
+    return Fit(min(fit.seconds for fit in fits), max(fit.score for fit in fits))
+
+
+def choose(problem: Problem, bound: float | None) -> Params:
+    """Return the fastest parameters that reach the bound; the best if none does, or without a bound."""
+    fits = [fit_ours(problem, params) for params in GRID]
+    good = [place for place, fit in enumerate(fits) if bound is not None and fit.score >= bound + _MARGIN]
+    if good:
+        return GRID[min(good, key=lambda place: fits[place].seconds)]
+    return GRID[max(range(len(GRID)), key=lambda place: fits[place].score)]
+
+
+def compare(problem: Problem, deeprob_kit: Worker | None) -> list[Row]:
+    """Let deeprob-kit learn, choose our parameters by rows that are neither learned nor tested, and compare."""
+    fit_ours(problem, GRID[-1])  # numba compiles, or loads, before time is taken
+    if deeprob_kit is None:
+        params = choose(problem.for_tuning(), None)
+        return [_row(problem, "unlearnspn", params, best_of_ours(problem, params))]
+    params = choose(problem.for_tuning(), best_of_deeprob_kit(deeprob_kit, problem.for_tuning()).score)
+    ours = best_of_ours(problem, params)
+    theirs = best_of_deeprob_kit(deeprob_kit, problem)
+    targets: dict[str, Cell] = {
+        "ratio": Figure(theirs.seconds / ours.seconds, None, TIMES_DEEPROB_KIT),
+        "test": Figure(ours.score, None, at_least(theirs.score)),
+    }
+    return [_row(problem, "unlearnspn", params, ours) | targets, _row(problem, DEEPROB_KIT, _DEEPROB_KIT, theirs)]
+
+
+def new_section() -> Section:
+    """Return the section, without rows yet."""
+    columns = [
+        Column("data", "data set"),
+        Column("rows", "rows"),
+        Column("library", "library"),
+        Column("parameters", "parameters", wrap=True),
+        Column("train_s", "train\ns", 3),
+        Column("ratio", "times\nfaster", 1),
+        Column("test", "test log-\nlikelihood", 3),
+    ]
+    notes = [
+        f"The least of {_REPEATS} trainings; of deeprob-kit, with a seed each, also the best likelihood.",
+        f"Our parameters: the fastest of {len(GRID)} combinations that are better than deeprob-kit by {_MARGIN} on "
+        f"the last {_TUNING_SHARE:.0%} of the rows when both learn the others; without deeprob-kit, the best there. "
+        "The test rows choose nothing.",
+    ]
+    return Section("large", "Training on whole splits", columns, notes=notes)
+
+
+def _row(problem: Problem, library: str, params: Params, fit: Fit) -> Row:
+    return {
+        "data": problem.name,
+        "rows": len(problem.learned),
+        "library": library,
+        "parameters": ", ".join(f"{name}={value}" for name, value in params.items()),
+        "train_s": fit.seconds,
+        "test": fit.score,
+    }

@@ -1,0 +1,128 @@
+"""One table after the other, each in a process of its own, and what is to hold of the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+
+from unlearnspn.bench.figures import Figure, Target, at_most
+from unlearnspn.bench.progress import Bar
+from unlearnspn.bench.reports import Column, Row, Section
+from unlearnspn.bench.scale.growth import Growth, measure_growth
+from unlearnspn.bench.scale.plan import Case, Plan
+
+NAME = "scale"
+
+TRAIN_S, TIMES_RECORDS = at_most(60.0), at_most(2.0)
+MEDIAN_MS, P99_PERCENT, BATCH_PERCENT, MEDIAN_GROWTH = at_most(1.0), at_most(1.0), at_most(5.0), at_most(2.0)
+#: The generated table that targets of time are meant for, beside flights; and the one it is compared with.
+LARGE, SMALL = 1_000_000, 10_000
+#: The columns that the target of training is meant for.
+LARGE_COLUMNS = 50
+#: In smaller tables the memory of the process says little about that of the records.
+_LEAST_ROWS_FOR_MEMORY = 100_000
+
+
+def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
+    """Measure all tables."""
+    training, removal = _training_section(), _removal_section(plan)
+    bar.begin("growing", len(plan.cases))
+    medians: dict[int | None, float] = {}
+    for case in plan.cases:
+        growth = _in_a_new_process(case, plan)
+        training.rows.append(training_row(case, growth))
+        removal.rows.append(removal_row(case, growth))
+        removal.notes.append(f"{case}: equal to a fresh fit after {', '.join(growth.checked)}.")
+        medians[case.n_rows] = float(np.median(growth.unlearn))
+        bar.step()
+    yield training
+    yield removal
+    if {SMALL, LARGE} <= set(medians):
+        yield _median_section(medians[LARGE] / medians[SMALL])
+
+
+def _in_a_new_process(case: Case, plan: Plan) -> Growth:
+    """Measure a table where no other has left memory or threads behind."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(measure_growth, case, plan.removals, plan.batch_share).result()
+
+
+def training_row(case: Case, growth: Growth) -> Row:
+    """Return what a table took to train, and what is kept of it."""
+    row: Row = {
+        "data": str(case),
+        "rows": growth.n_rows,
+        "columns": growth.n_columns,
+        "train_s": Figure(growth.train, None, _only_if(case.is_generated(LARGE, LARGE_COLUMNS), TRAIN_S)),
+    }
+    if growth.kept_bytes is not None:
+        times = growth.kept_bytes / (8 * growth.n_rows * growth.n_columns)
+        row["bytes_per_record"] = growth.kept_bytes / growth.n_rows
+        row["times_records"] = Figure(times, None, _only_if(growth.n_rows >= _LEAST_ROWS_FOR_MEMORY, TIMES_RECORDS))
+    return row
+
+
+def removal_row(case: Case, growth: Growth) -> Row:
+    """Return what removals took, in time and as percent of a training in the same run."""
+    large = case.name == "flights" or case.is_generated(LARGE)
+    seconds = np.array(growth.unlearn)
+    median, mean, p99 = float(np.median(seconds)), float(seconds.mean()), float(np.quantile(seconds, 0.99))
+    percent = 100.0 / growth.train
+    return {
+        "data": str(case),
+        "rows": growth.n_rows,
+        "median_ms": Figure(1e3 * median, None, _only_if(large, MEDIAN_MS)),
+        "median_percent": percent * median,
+        "mean_ms": 1e3 * mean,
+        "mean_percent": percent * mean,
+        "p99_ms": 1e3 * p99,
+        "p99_percent": Figure(percent * p99, None, _only_if(large, P99_PERCENT)),
+        "batch_s": growth.batch,
+        "batch_percent": Figure(percent * growth.batch, None, BATCH_PERCENT),
+    }
+
+
+def _only_if(meant: bool, target: Target) -> Target | None:
+    return target if meant else None
+
+
+def _training_section() -> Section:
+    columns = [
+        Column("data", "table"),
+        Column("rows", "rows"),
+        Column("columns", "columns"),
+        Column("train_s", "train\ns", 2),
+        Column("bytes_per_record", "bytes a\nrecord", 0),
+        Column("times_records", "times\nfloat64", 2),
+    ]
+    notes = [
+        "SPN() from a data frame. Bytes: what stays in the process when the table is gone; beside it, how many times "
+        "the records as float64."
+    ]
+    return Section("training", "Training and memory", columns, notes=notes)
+
+
+def _removal_section(plan: Plan) -> Section:
+    columns = [
+        Column("data", "table"),
+        Column("median_ms", "median\nms", 2),
+        Column("median_percent", "% of\ntraining", 3),
+        Column("mean_ms", "mean\nms", 2),
+        Column("p99_ms", "p99\nms", 2),
+        Column("p99_percent", "% of\ntraining", 2),
+        Column("batch_s", "batch\ns", 2),
+        Column("batch_percent", "% of\ntraining", 1),
+    ]
+    notes = [f"{plan.removals} removals one by one, then {plan.batch_share:.0%} of the rows in one batch."]
+    return Section("removal", "Removals", columns, notes=notes)
+
+
+def _median_section(times: float) -> Section:
+    columns = [Column("what", "what"), Column("times", "times", 2)]
+    rows: list[Row] = [
+        {"what": f"median of a removal, {LARGE:,} / {SMALL:,} rows", "times": Figure(times, None, MEDIAN_GROWTH)}
+    ]
+    return Section("medians", "A hundred times the rows", columns, rows)

@@ -1,0 +1,144 @@
+"""The paper's experiment: what is timed is checked, and what is compared is comparable."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from unlearnspn import SPN, model
+from unlearnspn.bench.checking import NotRetrainedError
+from unlearnspn.bench.datasets import load
+from unlearnspn.bench.generated import generate
+from unlearnspn.bench.paper import large_training, likelihood, removal, training
+from unlearnspn.bench.paper.floors import deviation_floors
+from unlearnspn.bench.paper.peer_trials import Trial, options_of
+from unlearnspn.bench.paper.plan import Plan
+from unlearnspn.bench.paper.samples import Source
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return Source.of(generate(1300, 6)).sample(seed=0)
+
+
+def test_samples_do_not_overlap_and_agree_with_their_codes(sample):
+    assert sample.rows.shape == (1000, 6)
+    assert sample.held_out.shape == (300, 6)
+    np.testing.assert_array_equal(sample.rows[:, 0], sample.data.frame["measure_0"])
+    assert not set(sample.rows[:, 0]) & set(sample.held_out[:, 0])
+    assert sample.numeric == [0, 1, 4, 5]
+
+
+def test_removals_are_timed_and_checked(sample):
+    seconds = removal.remove_one_by_one(sample, SPN, 3)
+    assert len(seconds.unlearn) == len(seconds.retrain) == 3
+    assert min(*seconds.unlearn, *seconds.retrain) > 0
+
+
+def test_a_removal_that_removes_nothing_is_found_out(sample, monkeypatch):
+    unlearn = SPN.unlearn
+    monkeypatch.setattr(SPN, "unlearn", lambda self, ids, **options: unlearn(self, ids, dry_run=True))
+    with pytest.raises(NotRetrainedError, match="1 removals"):
+        removal.remove_one_by_one(sample, SPN, 3)
+
+
+def test_one_record_is_left_at_the_end():
+    wine = Source.of(load("wine")).sample(seed=0)
+    short = replace(wine, data=replace(wine.data, frame=wine.data.frame.iloc[:4]))
+    assert len(removal.remove_one_by_one(short, SPN, 100).unlearn) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "bound"),
+    [("adult", "ours", 30.0), ("adult", "paper", 5.0), ("wine", "ours", 5.0), ("plants_paper", "ours", None)],
+)
+def test_targets_of_removal(name, setting, bound):
+    runs = [removal.Removals([1.0, 3.0], [40.0, 80.0]), removal.Removals([1.0, 1.0], [10.0, 10.0])]
+    row = removal.as_row(name, setting, runs, spflow=[3000.0, 500.0])
+    assert row["ratio"].value == 20.0
+    assert (row["ratio"].target and row["ratio"].target.bound) == bound
+    assert row["unlearn_ms"].value == 1500.0
+    assert row["spflow_ratio"].value == 1000.0
+    assert row["spflow_ratio"].reached is (True if (name, setting) == ("adult", "ours") else None)
+    assert row["spflow_retrain_total_s"].value == 3500.0
+
+
+def test_training_without_state_is_left_out_where_there_is_none(sample, monkeypatch):
+    monkeypatch.delattr(model, "learn_without_state", raising=False)
+    times = training.time_training(sample, SPN)
+    assert times.without_state is None
+    assert "overhead" not in training.as_row("adult", "ours", [times], None)
+
+
+def test_training_without_state_is_timed_where_there_is_some(sample, monkeypatch):
+    given = []
+    monkeypatch.setattr(model, "learn_without_state", lambda *arguments: given.append(arguments), raising=False)
+    times = training.time_training(sample, SPN)
+    assert isinstance(given[0][0], SPN)
+    assert given[0][1] is sample.data.frame
+    row = training.as_row("adult", "ours", [training.Training(1.2, 1.0)], [120.0])
+    assert times.without_state is not None
+    assert row["overhead"].reached is False
+    assert row["spflow_ratio"].value == pytest.approx(100.0)
+
+
+def test_floors_are_those_of_our_leaves():
+    # constant in one cluster, but not in the column
+    groups = np.repeat([0, 1], 250)
+    rows = np.column_stack([np.where(groups, np.random.default_rng(0).normal(30.0, 7.0, 500), 0.0), groups])
+    floor, none = deviation_floors(rows, [0, 2])
+    spn = SPN(categorical_features=[False, True]).fit(rows)
+    units = json.loads(spn.circuit_.to_json())["units"]
+    assert min(unit["std"] for unit in units if unit["kind"] == "gaussian") == floor
+    assert none == 0.0
+
+
+class FakeTrials:
+    """Peers that give all rows the same density, but for one row that one of them holds impossible."""
+
+    def of(self, library, sample):
+        densities = np.full(len(sample.held_out), -500.0 if library == "SPFlow" else -600.0)
+        widened = densities + 100.0
+        densities[0] = np.finfo(float).min if library == "SPFlow" else densities[0]
+        return Trial([1.0], densities, widened)
+
+
+def test_likelihood_is_compared_with_the_peers_that_have_our_floor(sample):
+    row = likelihood.as_row("generated", [sample], FakeTrials())
+    assert row["spflow"] == -500.0
+    assert (row["spflow_impossible"], row["deeprob_impossible"]) == (1, 0)
+    assert row["spflow_widened_impossible"] == 0
+    assert row["ours"].target.bound == -400.0
+    assert row["ours"].value == pytest.approx(likelihood.score_ours(sample))
+    assert "ours_trees" not in row
+
+
+def test_likelihood_without_peers_has_no_target(sample):
+    assert likelihood.as_row("generated", [sample], None)["ours"].target is None
+
+
+def test_parameters_are_the_fastest_that_are_good_enough(monkeypatch):
+    scores = {params["min_rows"]: place for place, params in enumerate(large_training.GRID)}
+
+    def fit(problem, params):
+        # the larger min_rows, the faster and the worse
+        return large_training.Fit(1.0 / params["min_rows"], -float(params["min_rows"]))
+
+    monkeypatch.setattr(large_training, "fit_ours", fit)
+    assert large_training.choose(None, -600.0)["min_rows"] == 500
+    assert large_training.choose(None, -1.0)["min_rows"] == min(scores)
+    assert large_training.choose(None, None)["min_rows"] == min(scores)
+
+
+def test_deeprob_kit_tests_with_what_it_has_for_the_columns():
+    assert options_of("deeprob-kit", has_numbers=False)["split_cols"] == "gvs"
+    assert options_of("deeprob-kit", has_numbers=True)["split_cols"] == "rdc"
+    assert options_of("SPFlow", has_numbers=True)["cpus"] == 1
+
+
+def test_the_plan_names_what_is_left_out():
+    plan = Plan.of(None, None, None, False, None, True)
+    assert (plan.seeds, plan.removals, plan.removal_data) == (1, 20, ["wine"])
+    assert any("adult.data" in reason for reason in plan.left_out)
+    assert "SPFlow and deeprob-kit, as asked for" in plan.left_out

@@ -1,0 +1,67 @@
+"""Growth of one table, and the targets that are meant for which."""
+
+import pytest
+import typer
+
+from unlearnspn import SPN
+from unlearnspn.bench.checking import NotRetrainedError
+from unlearnspn.bench.scale.growth import Growth, measure_growth
+from unlearnspn.bench.scale.plan import Case, Plan, read_sizes
+from unlearnspn.bench.scale.run import removal_row, training_row
+
+
+def test_one_table_is_measured_and_checked():
+    growth = measure_growth(Case("generated", 1500, 6), removals=4, batch_share=0.01)
+    assert (growth.n_rows, growth.n_columns, len(growth.unlearn)) == (1500, 6, 4)
+    assert growth.checked == ["removal 4", "the batch of 15"]
+    assert growth.train > 0
+    assert growth.batch > 0
+
+
+def test_small_tables_are_checked_often():
+    growth = measure_growth(Case("generated", 1500, 5), removals=101, batch_share=0.01)
+    assert growth.checked == ["removal 50", "removal 100", "removal 101", "the batch of 15"]
+
+
+def test_a_batch_that_is_not_removed_is_found_out(monkeypatch):
+    unlearn = SPN.unlearn
+    monkeypatch.setattr(SPN, "unlearn", lambda self, ids: unlearn(self, ids, dry_run=len(ids) > 1))
+    with pytest.raises(NotRetrainedError, match="after the batch"):
+        measure_growth(Case("generated", 1500, 5), removals=2, batch_share=0.01)
+
+
+def test_figures_of_a_large_table():
+    growth = Growth(1_000_000, 50, 50.0, 1_200_000_000, [0.001] * 198 + [0.02, 0.5], 2.0, ["removal 200"])
+    case = Case("generated", 1_000_000, 50)
+    training, removal = training_row(case, growth), removal_row(case, growth)
+    assert training["train_s"].reached
+    assert training["bytes_per_record"] == 1200.0
+    assert training["times_records"].value == 3.0
+    assert training["times_records"].reached is False
+    assert removal["median_ms"].value == pytest.approx(1.0)
+    assert removal["median_percent"] == pytest.approx(0.002)
+    assert removal["p99_percent"].reached
+    assert removal["batch_percent"].value == pytest.approx(4.0)
+    assert removal["batch_percent"].reached
+
+
+def test_small_tables_have_no_targets_of_time():
+    growth = Growth(10_000, 50, 5.0, None, [0.1], 0.1, [])
+    case = Case("generated", 10_000, 50)
+    assert training_row(case, growth)["train_s"].target is None
+    assert "times_records" not in training_row(case, growth)
+    assert removal_row(case, growth)["median_ms"].target is None
+
+
+def test_sizes():
+    assert read_sizes("1e5,1e3,1000") == [1000, 100_000]
+    with pytest.raises(typer.BadParameter, match="no list of sizes"):
+        read_sizes("many")
+    with pytest.raises(typer.BadParameter, match="at least 1,000"):
+        read_sizes("10")
+
+
+def test_a_quick_run_is_generated_alone():
+    plan = Plan.of(None, None, None, None, quick=True)
+    assert [str(case) for case in plan.cases] == ["1,000 rows", "10,000 rows"]
+    assert any(reason.startswith("adult") for reason in plan.left_out)
