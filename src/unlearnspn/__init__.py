@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         LastRecordError,
         RecordIdError,
     )
-    from unlearnspn.estimators import SPN, SPNClassifier, SPNImputer, Verification
+    from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
     from unlearnspn.independence import RDC, GTest
     from unlearnspn.leaves import (
         Bernoulli,
@@ -53,6 +53,7 @@ __all__ = [
     "RecordIdError",
     "Report",
     "SPNClassifier",
+    "SPNEnsemble",
     "SPNImputer",
     "StorageError",
     "Verification",
@@ -71,7 +72,7 @@ _NAMES_BY_MODULE = {
         "LastRecordError",
         "RecordIdError",
     ),
-    "estimators": ("SPN", "SPNClassifier", "SPNImputer", "Verification"),
+    "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),
     "independence": ("GTest", "RDC"),
     "leaves": (
         "Bernoulli",

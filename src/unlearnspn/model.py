@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.learning import Learner, Place
-from unlearnspn.leaves import ChowLiu, Leaf
+from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.network import Address, Node
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
@@ -109,6 +109,15 @@ class Model:
         """Learn from scratch on the records now held."""
         rows, encoding = self.records.rows, self.records.encoding
         return Model.learn(self.settings, self.records.ids_of(rows), self.records.export(rows, encoding))
+
+    @property
+    def index(self) -> Mapping[RecordId, int]:
+        """The ids of the records held, and their slots."""
+        return self.records.index
+
+    def check_support(self, table: Table) -> None:
+        """Raise unless the leaves can model the values of a table beside those of the records held."""
+        check_support(self.settings.leaves, table, self.records.encoding)
 
     @property
     def learner(self) -> Learner:

@@ -55,6 +55,11 @@ class Entries:
             raise StorageError(f"entry {name!r} holds {largest}, where numbers must be below {below}")
         return array.astype(np.int64)
 
+    def part(self, prefix: str) -> Entries:
+        """Take all arrays whose names start with a prefix, by the rest of their names."""
+        names = [name for name in self._left if name.startswith(prefix)]
+        return Entries({name.removeprefix(prefix): self._left.pop(name) for name in names})
+
     def finish(self) -> None:
         """Raise if there is an array that nobody took."""
         if self._left:
