@@ -83,4 +83,5 @@ def test_single_inputs_can_be_mixed():
     )
     whole = mix([*parts, deep], [math.log(weight) for weight in (0.25, 0.25, 0.5)], 0.01, None)
     validate(whole.layout, [None])
+    assert (whole.layout.units == Unit.SUM).sum() == 1  # a sum that is part of a sum is taken apart
     assert whole.expectation("x") == pytest.approx(0.25 * 0.0 + 0.25 * 4.0 + 0.5 * 10.0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,24 +89,43 @@ def _with_parameters(layout: Layout, inputs: npt.NDArray[np.int64], lines: Float
     return layout.with_parameters(starts, parameters)
 
 
+class _Part(NamedTuple):
+    """A layout as a part of a sum: without its root if that is a sum itself, whose parts then take its place."""
+
+    layout: Layout
+    n_units: int
+    n_children: int
+    roots: npt.NDArray[np.int32]
+    log_weights: Floats
+
+    @classmethod
+    def of(cls, layout: Layout, log_weight: float) -> _Part:
+        last = len(layout) - 1
+        if layout.units[last] != Unit.SUM:
+            return cls(layout, last + 1, len(layout.children), np.array([last], np.int32), np.array([log_weight]))
+        start = int(layout.child_starts[last])
+        return cls(layout, last, start, layout.children[start:], layout.log_weights[start:] + log_weight)
+
+
 def _sum(layouts: Sequence[Layout], log_weights: Sequence[float]) -> Layout:
     """Put layouts side by side, and a sum of their roots on top."""
-    units = [0, *accumulate(len(layout) for layout in layouts)]
-    children = [0, *accumulate(len(layout.children) for layout in layouts)]
+    parts = [_Part.of(layout, weight) for layout, weight in zip(layouts, log_weights, strict=True)]
+    units = [0, *accumulate(part.n_units for part in parts)]
+    children = [0, *accumulate(part.n_children for part in parts)]
     parameters = [0, *accumulate(len(layout.parameters) for layout in layouts)]
-    roots = np.array(units[1:], np.int32) - 1
+    below = [part.layout.children[: part.n_children] + np.int32(n) for part, n in zip(parts, units, strict=False)]
+    roots = [part.roots + np.int32(n) for part, n in zip(parts, units, strict=False)]
+    child_starts = [part.layout.child_starts[: part.n_units] + n for part, n in zip(parts, children, strict=False)]
+    starts = [part.layout.parameter_starts[: part.n_units] + n for part, n in zip(parts, parameters, strict=False)]
+    n_children = children[-1] + sum(len(part.roots) for part in parts)
     return Layout(
-        np.concatenate([*(layout.units for layout in layouts), [np.uint8(Unit.SUM)]]),
-        np.concatenate([*(layout.variables for layout in layouts), [np.int32(-1)]]),
-        _shifted([layout.child_starts for layout in layouts], children, len(layouts)),
-        np.concatenate([*(each.children + np.int32(n) for each, n in zip(layouts, units, strict=False)), roots]),
-        np.concatenate([*(layout.log_weights for layout in layouts), log_weights]),
-        _shifted([layout.parameter_starts for layout in layouts], parameters, 0),
+        np.concatenate([*(part.layout.units[: part.n_units] for part in parts), [np.uint8(Unit.SUM)]]),
+        np.concatenate([*(part.layout.variables[: part.n_units] for part in parts), [np.int32(-1)]]),
+        np.concatenate([*child_starts, [children[-1], n_children]]),
+        np.concatenate([*below, *roots]),
+        np.concatenate(
+            [*(part.layout.log_weights[: part.n_children] for part in parts), *(part.log_weights for part in parts)]
+        ),
+        np.concatenate([*starts, [parameters[-1], parameters[-1]]]),
         np.concatenate([layout.parameters for layout in layouts]),
     )
-
-
-def _shifted(starts: Sequence[npt.NDArray[np.int64]], ends: Sequence[int], last: int) -> npt.NDArray[np.int64]:
-    """Return where items start if those of the layouts stand one after another, and `last` of one more unit follow."""
-    moved = [each[:-1] + end for each, end in zip(starts, ends, strict=False)]
-    return np.concatenate([*moved, [ends[-1], ends[-1] + last]])
