@@ -15,7 +15,7 @@ EXPECTED_FAILURES: dict[type, dict[str, str]] = {}
         SPN(),
         SPN.from_paper(min_rows=10),
         SPNClassifier(),
-        SPNEnsemble(n_members=3),
+        SPNEnsemble(n_members=3, subsample=0.5),
         SPNImputer(),
         SPNImputer(how="mpe", min_rows=10),
         SPNImputer(how="sample"),

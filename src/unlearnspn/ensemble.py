@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -151,7 +150,7 @@ class Ensemble:
     def _revise_members(self, parts: Sequence[_Part], dry_run: bool) -> list[_Revised]:
         """Carry a request out in all members; if one fails, those before are as they were."""
         revised: list[_Revised] = []
-        undo: list[Callable[[], Report]] = []
+        begun: list[tuple[Model, tuple[str, str], _Part]] = []
         try:
             for number, (member, part) in enumerate(zip(self.members, parts, strict=True)):
                 if not part.minus and not part.ids:
@@ -162,15 +161,14 @@ class Ensemble:
                 elif len(member.records) - len(part.minus) + len(part.ids) == 0:
                     revised.append(_Revised(None, None))
                 else:
-                    opposite = part.opposite(member)
+                    begun.append((member, member.digests, part.opposite(member)))
                     report = member.revise(*part, dry_run)
-                    if not dry_run:
-                        undo.append(partial(member.revise, *opposite))
                     revised.append(_Revised(member, (report.digest_after, report.state_digest_after), report))
         except BaseException:
             # Removing what came and adding what went gives the very models from before: that is what they guarantee.
-            for take_back in undo:
-                take_back()
+            for begun_member, before, opposite in begun:
+                if begun_member.digests != before:
+                    begun_member.revise(*opposite)
             raise
         return revised
 
@@ -200,7 +198,8 @@ class _Part(NamedTuple):
     def learn(self, settings: Settings) -> Model:
         """Return a new member of the records to add."""
         assert self.table is not None
-        return Model.learn(settings, self.ids, self.table)
+        # What the table was like is for the ensemble to know: members come about at different times.
+        return Model.learn(settings, self.ids, replace(self.table, origin=None))
 
     def opposite(self, member: Model) -> _Part:
         """Return what takes this back once the member has carried it out."""

@@ -1,4 +1,4 @@
-"""`SPNEnsemble`: a mixture of networks, each learned from a subsample."""
+"""`SPNEnsemble`: a mixture of networks, each with a seed and a subsample of its own."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from unlearnspn.views import NodeView
 
 
 class SPNEnsemble(DensityEstimator):
-    """A mixture of sum-product networks, each learned from its own subsample, that can forget as exactly as one.
+    """A mixture of sum-product networks, each with a seed and a subsample of its own, that forgets as exactly as one.
 
-    It fits better than a single network, at the cost of as many. Which members hold a record follows from its id and
-    the seed alone, so a record is unlearned by the members that hold it, and no other is touched. Members count by
-    their numbers of records; one that no record falls to does not count.
+    It describes new rows better than a single network does, at the cost of as many. Which members hold a record
+    follows from its id and the seed alone; a record is unlearned by the members that hold it, and no other is touched.
+    Members count by their numbers of records; one that no record falls to does not count.
 
     Columns and their kinds are those of the whole table. Categories are known by the members whose subsamples have
     them; what another member has for all categories never seen is divided among them, one share each, and 0.01 of a
@@ -34,9 +34,10 @@ class SPNEnsemble(DensityEstimator):
     ----------
     n_members : int, default=10
         How many networks there are.
-    subsample : float, default=0.8
+    subsample : float, default=1.0
         The share of the records that each member learns from, above 0 and at most 1. Every record is in one member at
-        least: the one whose draw came nearest, if no other has it. With 1 members differ by their seeds alone.
+        least: the one whose draw came nearest, if no other has it. With 1 members differ by their seeds alone; with
+        less, fits and removals are cheaper.
 
     All other parameters are those of `SPN`; `random_state` gives every member a seed of its own.
 
@@ -45,11 +46,12 @@ class SPNEnsemble(DensityEstimator):
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> X = load_iris().data
-    >>> ensemble = SPNEnsemble(n_members=3, min_rows=30).fit(X)
+    >>> ensemble = SPNEnsemble(n_members=3, subsample=0.5, min_rows=30).fit(X)
     >>> ensemble.unlearn([0, 17]).records_removed
     2
     >>> rest = np.delete(np.arange(150), [0, 17])
-    >>> ensemble.digest() == SPNEnsemble(n_members=3, min_rows=30).fit(X[rest], ids=rest).digest()
+    >>> retrained = SPNEnsemble(n_members=3, subsample=0.5, min_rows=30).fit(X[rest], ids=rest)
+    >>> ensemble.digest() == retrained.digest()
     True
     """
 
@@ -58,7 +60,7 @@ class SPNEnsemble(DensityEstimator):
     def __init__(
         self,
         n_members: int = 10,
-        subsample: float = 0.8,
+        subsample: float = 1.0,
         min_rows: int = 200,
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
