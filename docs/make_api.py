@@ -14,7 +14,7 @@ from unlearnspn import checks, plots
 
 PAGE = Path(__file__).with_name("api.md")
 _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
-    "Estimators": (unlearnspn, ["SPN", "SPNClassifier", "SPNImputer"]),
+    "Estimators": (unlearnspn, ["SPN", "SPNEnsemble", "SPNClassifier", "SPNImputer"]),
     "Circuits": (unlearnspn, ["Circuit", "Range"]),
     "Leaves": (
         unlearnspn,

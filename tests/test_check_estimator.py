@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from unlearnspn import SPN, SPNClassifier, SPNImputer
+from unlearnspn import SPN, SPNClassifier, SPNEnsemble, SPNImputer
 
 #: Checks that fail, by estimator, with their reasons; a check that passes although it is listed fails the test.
 EXPECTED_FAILURES: dict[type, dict[str, str]] = {}
@@ -15,6 +15,7 @@ EXPECTED_FAILURES: dict[type, dict[str, str]] = {}
         SPN(),
         SPN.from_paper(min_rows=10),
         SPNClassifier(),
+        SPNEnsemble(n_members=3, subsample=0.5),
         SPNImputer(),
         SPNImputer(how="mpe", min_rows=10),
         SPNImputer(how="sample"),

@@ -38,6 +38,10 @@ def test_mix64_is_splitmix64():
     assert [int(mix64(np.uint64(state))) for state in states] == published
 
 
+def test_mix64_takes_signed_numbers_by_their_bits():
+    assert mix64(np.int64(-5)) == mix64(np.uint64(WORD - 5))
+
+
 @settings(deadline=None)
 @given(words)
 def test_mix64_can_be_undone(word):

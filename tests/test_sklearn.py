@@ -19,11 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from unlearnspn import SPN, Gaussian, GTest, QKMeans, SPNClassifier
+from unlearnspn import SPN, Gaussian, GTest, QKMeans, SPNClassifier, SPNEnsemble
 from unlearnspn.estimators.imputer import SPNImputer
 
 X, Y = load_iris(return_X_y=True)
-ESTIMATORS = [SPN, SPNClassifier, SPNImputer]
+ESTIMATORS = [SPN, SPNClassifier, SPNEnsemble, SPNImputer]
 
 
 def digests(spn):

@@ -1,29 +1,33 @@
 """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
 
-from unlearnspn.circuit import Circuit, Range
-from unlearnspn.clustering import QKMeans
-from unlearnspn.errors import (
-    ImpossibleEvidenceError,
-    InvalidEvidenceError,
-    InvalidTableError,
-    LastRecordError,
-    RecordIdError,
-)
-from unlearnspn.estimators import SPN, SPNClassifier, SPNImputer, Verification
-from unlearnspn.independence import RDC, GTest
-from unlearnspn.leaves import (
-    Bernoulli,
-    Categorical,
-    ChowLiu,
-    Exponential,
-    Gaussian,
-    Histogram,
-    LogNormal,
-    Poisson,
-)
-from unlearnspn.network import Operation
-from unlearnspn.report import ChangedOperation, Report
-from unlearnspn.storage import StorageError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unlearnspn.circuit import Circuit, Range
+    from unlearnspn.clustering import QKMeans
+    from unlearnspn.errors import (
+        ImpossibleEvidenceError,
+        InvalidEvidenceError,
+        InvalidTableError,
+        LastRecordError,
+        RecordIdError,
+    )
+    from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
+    from unlearnspn.independence import RDC, GTest
+    from unlearnspn.leaves import (
+        Bernoulli,
+        Categorical,
+        ChowLiu,
+        Exponential,
+        Gaussian,
+        Histogram,
+        LogNormal,
+        Poisson,
+    )
+    from unlearnspn.network import Operation
+    from unlearnspn.report import ChangedOperation, Report
+    from unlearnspn.storage import StorageError
 
 __all__ = [
     "RDC",
@@ -49,8 +53,51 @@ __all__ = [
     "RecordIdError",
     "Report",
     "SPNClassifier",
+    "SPNEnsemble",
     "SPNImputer",
     "StorageError",
     "Verification",
 ]
 __version__ = "0.1.0"
+
+#: Where each name is. Modules are imported when one of their names is first asked for: compilers and numerics take
+#: more than a second to import, and whoever wants the version or an error needs none of them.
+_NAMES_BY_MODULE = {
+    "circuit": ("Circuit", "Range"),
+    "clustering": ("QKMeans",),
+    "errors": (
+        "ImpossibleEvidenceError",
+        "InvalidEvidenceError",
+        "InvalidTableError",
+        "LastRecordError",
+        "RecordIdError",
+    ),
+    "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),
+    "independence": ("GTest", "RDC"),
+    "leaves": (
+        "Bernoulli",
+        "Categorical",
+        "ChowLiu",
+        "Exponential",
+        "Gaussian",
+        "Histogram",
+        "LogNormal",
+        "Poisson",
+    ),
+    "network": ("Operation",),
+    "report": ("ChangedOperation", "Report"),
+    "storage": ("StorageError",),
+}
+_MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -23,7 +23,7 @@ from sklearn.base import clone
 from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError
-from unlearnspn.estimators.spn import SPN
+from unlearnspn.estimators.density import DensityEstimator
 from unlearnspn.hashing import derive_key
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import Bernoulli, Categorical, ChowLiu, Leaf, LearnedDistribution, check_support
@@ -89,7 +89,7 @@ def example_columns(n_rows: int = 60, seed: int = 0) -> dict[str, ExampleColumn]
 # -- estimators --------------------------------------------------------------------------------------------------------
 
 
-def check_spn(spn: SPN, n_rows: int = 60, seed: int = 0) -> None:
+def check_spn(spn: DensityEstimator, n_rows: int = 60, seed: int = 0) -> None:
     """Run every check of an estimator on an example table; its `categorical_features` are set to fit the table."""
     spn = clone(spn).set_params(categorical_features=list(CATEGORICAL))
     table = example_table(n_rows, seed)
@@ -97,7 +97,7 @@ def check_spn(spn: SPN, n_rows: int = 60, seed: int = 0) -> None:
         check(spn, table)
 
 
-def check_unlearn_equals_retrain(spn: SPN, X: Table, n_removals: int = 20, seed: int = 0) -> None:
+def check_unlearn_equals_retrain(spn: DensityEstimator, X: Table, n_removals: int = 20, seed: int = 0) -> None:
     """Removing records one by one, then some at once, gives what training without them gives."""
     order = np.random.default_rng(seed).permutation(len(X))
     n_removals = min(n_removals, len(X) - 1)
@@ -110,7 +110,7 @@ def check_unlearn_equals_retrain(spn: SPN, X: Table, n_removals: int = 20, seed:
     _assert_like_fresh(fitted, spn, X, order[n_removals:], "unlearn a batch")
 
 
-def check_learn_equals_retrain(spn: SPN, X: Table) -> None:
+def check_learn_equals_retrain(spn: DensityEstimator, X: Table) -> None:
     """Adding records gives what training on all of them gives."""
     half = (len(X) + 1) // 2
     fitted = clone(spn).fit(X[:half])
@@ -119,7 +119,7 @@ def check_learn_equals_retrain(spn: SPN, X: Table) -> None:
         _assert_like_fresh(fitted, spn, X, np.arange(row + 1), "learn")
 
 
-def check_rectify_equals_retrain(spn: SPN, X: Table) -> None:
+def check_rectify_equals_retrain(spn: DensityEstimator, X: Table) -> None:
     """Replacing values gives what training on the new values gives."""
     fitted = clone(spn).fit(X)
     corrected = X.copy()
@@ -129,7 +129,7 @@ def check_rectify_equals_retrain(spn: SPN, X: Table) -> None:
         _assert_like_fresh(fitted, spn, corrected, np.arange(len(X)), "rectify")
 
 
-def check_order_does_not_matter(spn: SPN, X: Table, seed: int = 0) -> None:
+def check_order_does_not_matter(spn: DensityEstimator, X: Table, seed: int = 0) -> None:
     """The order of the rows leaves no trace, nor does the order of requests."""
     order = np.random.default_rng(seed).permutation(len(X))
     fitted = clone(spn).fit(X)
@@ -143,7 +143,7 @@ def check_order_does_not_matter(spn: SPN, X: Table, seed: int = 0) -> None:
     _assert_same(one, other, X, "order of requests")
 
 
-def check_dry_run_changes_nothing(spn: SPN, X: Table) -> None:
+def check_dry_run_changes_nothing(spn: DensityEstimator, X: Table) -> None:
     """A dry run reports what the request then does, and changes nothing."""
     fitted = clone(spn).fit(X)
     rows = list(range(min(5, len(X) - 1)))
@@ -153,7 +153,7 @@ def check_dry_run_changes_nothing(spn: SPN, X: Table) -> None:
     assert replace(planned, dry_run=False, seconds=done.seconds) == done, "dry run: another report than the request's"
 
 
-def check_nothing_remains(spn: SPN, X: Table) -> None:
+def check_nothing_remains(spn: DensityEstimator, X: Table) -> None:
     """After removal nothing that only the removed record had is in the pickled estimator."""
     marks = ("only in the record removed", 0.123456789012345e57)
     table = np.concatenate([X, X[:1]])
@@ -169,7 +169,7 @@ def check_nothing_remains(spn: SPN, X: Table) -> None:
     assert not any(trace in left for trace in traces), "nothing remains: the state still holds the record"
 
 
-SPN_CHECKS: tuple[Callable[[SPN, Table], None], ...] = (
+SPN_CHECKS: tuple[Callable[[DensityEstimator, Table], None], ...] = (
     check_unlearn_equals_retrain,
     check_learn_equals_retrain,
     check_rectify_equals_retrain,
@@ -179,12 +179,12 @@ SPN_CHECKS: tuple[Callable[[SPN, Table], None], ...] = (
 )
 
 
-def _assert_like_fresh(fitted: SPN, spn: SPN, X: Table, rows: Rows, what: str) -> None:
+def _assert_like_fresh(fitted: DensityEstimator, spn: DensityEstimator, X: Table, rows: Rows, what: str) -> None:
     fresh = clone(spn).fit(X[rows], ids=rows.tolist())
     _assert_same(fitted, fresh, X, what)
 
 
-def _assert_same(one: SPN, other: SPN, X: Table, what: str) -> None:
+def _assert_same(one: DensityEstimator, other: DensityEstimator, X: Table, what: str) -> None:
     assert one.digest() == other.digest(), f"{what}: the model's digest differs from retraining's"
     assert one.state_digest() == other.state_digest(), f"{what}: the state's digest differs from retraining's"
     same = one.score_samples(X).tobytes() == other.score_samples(X).tobytes()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, uint64
+from numba import njit
 
 Keys = npt.NDArray[np.uint64]
 
@@ -22,10 +22,11 @@ _THIRD = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-@njit(uint64(uint64), cache=True)
+# Without a signature, which would be compiled or loaded on import.
+@njit(cache=True)
 def mix64(x: np.uint64) -> np.uint64:
     """Scatter 64 bits: a bijection (the SplitMix64 finaliser), so distinct inputs never collide."""
-    x = x + _FIRST
+    x = np.uint64(x) + _FIRST
     x = (x ^ (x >> _S30)) * _SECOND
     x = (x ^ (x >> _S27)) * _THIRD
     return x ^ (x >> _S31)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.hashing import Keys, mix_keys
@@ -47,6 +48,13 @@ def require_unique(ids: Sequence[RecordId]) -> None:
             repeated[item] = None
         seen.add(item)
     raise RecordIdError(f"ids must be unique, but these occur more than once: {listing(repeated)}")
+
+
+def require_found(ids: Sequence[RecordId], found: npt.NDArray[np.bool_]) -> None:
+    """Raise if some ids are nobody's, and name them."""
+    if not found.all():
+        unknown = [item for item, known in zip(ids, found.tolist(), strict=True) if not known]
+        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
 
 
 def record_keys(ids: Sequence[RecordId]) -> Keys:

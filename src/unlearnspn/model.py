@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from unlearnspn import digests
 from unlearnspn.circuit import Circuit
@@ -21,10 +22,10 @@ from unlearnspn.coding import Encoding
 from unlearnspn.derivation import Derivation
 from unlearnspn.errors import LastRecordError
 from unlearnspn.hashing import derive_key, fingerprint
-from unlearnspn.ids import RecordId
+from unlearnspn.ids import RecordId, require_found
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.learning import Learner, Place
-from unlearnspn.leaves import ChowLiu, Leaf
+from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.network import Node
 from unlearnspn.records import Records, Staged
@@ -125,10 +126,28 @@ class Model:
         return self.network.show(self.network.root)
 
     @property
+    def ids(self) -> list[RecordId]:
+        """The ids of the records held, in order."""
+        return sorted(self.records.ids_of(self.records.rows))
+
+    @property
+    def string_ids(self) -> bool:
+        """Whether the ids are texts."""
+        return self.records.string_ids
+
+    def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
+        """Tell of each id whether a record that is held has it."""
+        return self.records.find(ids) >= 0
+
+    def check_support(self, table: Table) -> None:
+        """Raise unless the leaves can model the values of a table beside those of the records held."""
+        check_support(self.settings.leaves, table, self.records.encoding)
+
+    @property
     def circuit(self) -> Circuit:
         """The circuit that serves the model; derived when it is first asked for after a change."""
         if self._circuit is None:
-            self.digests()
+            _ = self.digests  # which name the parts that can be taken over
             layout = lower(self._derivation.express(self.learner, self.network))
             self._circuit = Circuit(layout, self._domains(), self.origin)
         return self._circuit
@@ -146,14 +165,15 @@ class Model:
 
     def digest(self) -> str:
         """Digest the released model."""
-        return self.digests()[0]
+        return self.digests[0]
 
     def state_digest(self) -> str:
         """Digest everything kept."""
-        return self.digests()[1]
+        return self.digests[1]
 
+    @property
     def digests(self) -> tuple[str, str]:
-        """Digest the released model, and everything kept; what did not change is not hashed again."""
+        """The digests of the released model, and everything kept; what did not change is not hashed again."""
         if self._digests is None:
             self._digests = self.digest_as(self.learner, self.records.totals, self.records.multiset)
         return self._digests
@@ -167,16 +187,18 @@ class Model:
         )
 
     def revise(
-        self, minus: Rows, ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
+        self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
-        """Remove the records of some slots and add others, all or nothing."""
+        """Remove some records and add others, all or nothing."""
+        slots = self.records.find(minus)
+        require_found(minus, slots >= 0)
         if len(self.records) - len(minus) + len(ids) == 0:
             raise LastRecordError(
                 "this would remove the last record, and there is no model of no records: delete the model instead"
             )
         started = time.perf_counter()
-        before = self.digests()
-        staged = self.records.stage(minus, ids, table)
+        before = self.digests
+        staged = self.records.stage(slots, ids, table)
         request = _Request(self, staged)
         try:
             request.carry_out()
@@ -270,7 +292,7 @@ class _Request:
         model, records = self.model, self.model.records
         self._fresh = Model.learn(model.settings, records.ids_of(rows), records.export(rows, self.staged.encoding))
         self.revision.subnetworks_learned += 1
-        self.digests = self._fresh.digests()
+        self.digests = self._fresh.digests
 
     def take_back(self) -> None:
         """Leave everything as it was."""

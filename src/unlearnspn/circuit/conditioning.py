@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from unlearnspn.circuit.density import combine
 from unlearnspn.circuit.distributions import NUMERIC, cut_off, log_mass
@@ -88,8 +87,7 @@ def _log_value(unit: Unit, parameters: Floats, constraint: Constraint, events: b
     if isinstance(constraint, OneOf):
         if constraint.places.size == 0:
             return np.full(len(parameters), -np.inf)
-        with np.errstate(divide="ignore"):
-            return np.asarray(logsumexp(parameters[:, constraint.places], axis=1))
+        return np.asarray(np.logaddexp.reduce(parameters[:, constraint.places], axis=1))
     if isinstance(constraint, Equals) and not events:
         return _log_densities(unit, parameters, constraint.value)
     low, high = _bounds(constraint)

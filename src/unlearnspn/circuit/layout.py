@@ -76,6 +76,10 @@ class Layout:
         """Return the same circuit with other weights."""
         return replace(self, log_weights=log_weights)
 
+    def with_parameters(self, parameter_starts: npt.NDArray[np.int64], parameters: Floats) -> Layout:
+        """Return the same circuit with other parameters."""
+        return replace(self, parameter_starts=parameter_starts, parameters=parameters)
+
     @cached_property
     def inputs(self) -> npt.NDArray[np.int64]:
         """The units that are inputs."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,15 +16,15 @@ from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
+from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.parameters import read_settings
 from unlearnspn.estimators.targets import Target
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
-from unlearnspn.model import Model
+from unlearnspn.model import Model, Settings
 from unlearnspn.report import Report
 from unlearnspn.schema import Schema
-from unlearnspn.slices import Rows
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
@@ -43,8 +45,10 @@ class Verification:
         return self.digest == self.fresh_digest and self.state_digest == self.fresh_state_digest
 
 
-class BaseSPN(Queries, BaseEstimator):
-    """A sum-product network with its records; the estimators differ in what they learn it from."""
+class BaseUnlearner(Queries, BaseEstimator, ABC):
+    """What was learned, with its records; the estimators differ in what they learn, and from what."""
+
+    _model: Engine
 
     def __init__(
         self,
@@ -111,8 +115,12 @@ class BaseSPN(Queries, BaseEstimator):
         if target is not None:
             settings = replace(settings, target=len(feature_names))
         check_support(settings.leaves, table)
-        self._model = Model.learn(settings, names, table)
+        self._model = self._learn_engine(settings, names, table)
         self._set_features(feature_names, named)
+
+    @abstractmethod
+    def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Engine:
+        """Learn from scratch."""
 
     def _parameters(self, target: Target | None) -> dict[str, Any]:
         """Return the parameters; classes are categories even if they are booleans, so that they can come and go."""
@@ -135,21 +143,18 @@ class BaseSPN(Queries, BaseEstimator):
         require_unique(names)
         if missing not in ("error", "ignore"):
             raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
-        slots = model.records.find(names)
         if missing == "ignore":
-            slots = slots[slots >= 0]
-        _require_known(names, slots)
-        return model.revise(slots, [], None, dry_run)
+            names = list(compress(names, model.holds(names)))
+        return model.revise(names, [], None, dry_run)
 
     def _learn(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Add records; without ids they are numbered on from the largest id there is."""
         model = self._fitted()
         table, names = self._read_more(X, ids, target)
-        slots = model.records.find(names)
-        if (slots >= 0).any():
-            existing = [name for name, slot in zip(names, slots.tolist(), strict=True) if slot >= 0]
+        existing = list(compress(names, model.holds(names)))
+        if existing:
             raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
-        return model.revise(slots[:0], names, table, dry_run)
+        return model.revise([], names, table, dry_run)
 
     def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Replace the values of existing records."""
@@ -157,9 +162,7 @@ class BaseSPN(Queries, BaseEstimator):
         if ids is None and model.settings.schema.id_column is None:
             raise RecordIdError("rectify needs the ids of the records to replace")
         table, names = self._read_more(X, ids, target)
-        slots = model.records.find(names)
-        _require_known(names, slots)
-        return model.revise(slots, names, table, dry_run)
+        return model.revise(names, names, table, dry_run)
 
     # -- checking and reading --------------------------------------------------------------------------------------
 
@@ -187,21 +190,14 @@ class BaseSPN(Queries, BaseEstimator):
         return self.circuit_
 
     @property
-    def root_(self) -> NodeView:
-        """The network, for reading."""
-        model = self._fitted()
-        return NodeView(model.learner, model.root)
-
-    @property
     def n_records_(self) -> int:
         """The number of records held."""
-        return len(self._fitted().records)
+        return len(self._fitted().index)
 
     @property
     def ids_(self) -> list[RecordId]:
         """The ids of the records held, in order."""
-        records = self._fitted().records
-        return sorted(records.ids_of(records.rows))
+        return self._fitted().ids
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -216,7 +212,7 @@ class BaseSPN(Queries, BaseEstimator):
     def save(self, path: PathLike) -> None:
         """Write the model with its records and its state into one file, from which `load` makes the same again."""
         document = {"estimator": type(self).__name__, "parameters": self.get_params(deep=False), **self._extra()}
-        write_model(path, self._fitted(), document)
+        self._write_engine(path, document)
 
     @classmethod
     def load(cls, path: PathLike, components: Iterable[type] = ()) -> Self:
@@ -224,7 +220,7 @@ class BaseSPN(Queries, BaseEstimator):
 
         If the model has building blocks of your own, pass their classes as `components`.
         """
-        model, document = read_model(path, components)
+        model, document = cls._read_engine(path, components)
         if document.get("estimator") != cls.__name__:
             raise StorageError(f"{path} holds a {document.get('estimator')}, not a {cls.__name__}")
         try:
@@ -234,13 +230,22 @@ class BaseSPN(Queries, BaseEstimator):
             raise StorageError(f"{path} does not describe a {cls.__name__}: {error}") from error
         return estimator
 
+    @abstractmethod
+    def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
+        """Write what was learned, and a document beside it."""
+
+    @staticmethod
+    @abstractmethod
+    def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Engine, dict[str, Any]]:
+        """Read what was written."""
+
     def _extra(self) -> dict[str, Any]:
         """Return what a file must hold beside model and parameters."""
         names = getattr(self, "feature_names_in_", None)
         return {"n_features": self.n_features_in_, "named": names is not None}
 
-    def _restore(self, model: Model, document: Mapping[str, Any]) -> None:
-        """Take over a model that was read from a file."""
+    def _restore(self, model: Engine, document: Mapping[str, Any]) -> None:
+        """Take over what was read from a file."""
         n_features, named = document["n_features"], document["named"]
         if type(n_features) is not int or type(named) is not bool:
             raise TypeError("it does not say what the features are")
@@ -249,7 +254,7 @@ class BaseSPN(Queries, BaseEstimator):
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _fitted(self) -> Model:
+    def _fitted(self) -> Engine:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
@@ -270,14 +275,13 @@ class BaseSPN(Queries, BaseEstimator):
     def _read_more(self, X: Any, ids: Any, target: Target | None) -> tuple[Table, list[RecordId]]:
         """Read records for a model that exists: its columns, its kinds, its kind of ids."""
         model = self._fitted()
-        schema, records = model.settings.schema, model.records
-        strings = records.string_ids
+        schema, strings = model.settings.schema, model.string_ids
         if ids is None:
             ids = schema.id_column
         if ids is None:
             if strings:
                 raise RecordIdError("the records have strings as ids: pass the ids of the new ones")
-            first = 1 + int(records.ids[records.live].max())
+            first = 1 + max(item for item in model.ids[-1:] if isinstance(item, int))
             ids = range(first, first + read_table(X).n_rows)
         table, names, _ = self._read_records(X, ids, schema.id_column)
         _require_rows(table)
@@ -285,7 +289,7 @@ class BaseSPN(Queries, BaseEstimator):
             schema.without_target().check(table)
             table = _beside(table, target)
         schema.check(table)
-        check_support(model.settings.leaves, table, model.records.encoding)
+        model.check_support(table)
         require_unique(names)
         if isinstance(names[0], str) != strings:
             kind = "strings" if strings else "integers"
@@ -293,11 +297,31 @@ class BaseSPN(Queries, BaseEstimator):
         return table, names
 
 
-def _require_known(names: Sequence[RecordId], slots: Rows) -> None:
-    """Raise if some records do not exist: their slots are below zero."""
-    if (slots < 0).any():
-        unknown = [name for name, slot in zip(names, slots.tolist(), strict=True) if slot < 0]
-        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
+
+class BaseSPN(BaseUnlearner):
+    """A sum-product network with its records; the estimators differ in what they learn it from."""
+
+    _model: Model
+
+    @property
+    def root_(self) -> NodeView:
+        """The network, for reading."""
+        model = self._fitted()
+        return NodeView(model.learner, model.root)
+
+    def _fitted(self) -> Model:
+        super()._fitted()
+        return self._model
+
+    def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
+        return Model.learn(settings, ids, table)
+
+    def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
+        write_model(path, self._fitted(), document)
+
+    @staticmethod
+    def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Model, dict[str, Any]]:
+        return read_model(path, components)
 
 
 def _beside(table: Table, target: Target) -> Table:

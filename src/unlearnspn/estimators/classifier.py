@@ -12,8 +12,8 @@ from sklearn.base import ClassifierMixin
 from unlearnspn.circuit import Circuit
 from unlearnspn.errors import InvalidTableError
 from unlearnspn.estimators.base import BaseSPN
+from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
-from unlearnspn.model import Model
 from unlearnspn.report import Report
 from unlearnspn.tables import open_table
 from unlearnspn.tables.origins import Library
@@ -117,7 +117,7 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
     def _extra(self) -> dict[str, Any]:
         return {**super()._extra(), "labels": self._label_dtype}
 
-    def _restore(self, model: Model, document: Mapping[str, Any]) -> None:
+    def _restore(self, model: Engine, document: Mapping[str, Any]) -> None:
         super()._restore(model, document)
         labels = document["labels"]
         np.dtype(labels or None)  # raises if it is none

@@ -25,6 +25,7 @@ from unlearnspn.leaves import (
 )
 from unlearnspn.model import Settings
 from unlearnspn.schema import Kind, Schema, Variable
+from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
 
 _MOST_BINS = 254  # a code is a byte, and one of them is for missing values
 _FACTORIZATIONS = ("naive", "chow-liu")
@@ -43,6 +44,14 @@ def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
         leaves=_leaves(parameters["leaves"], schema, alpha, min_std),
         tree=_tree(parameters["factorization"], alpha),
     )
+
+
+def read_subsampling(parameters: Mapping[str, Any], seed: int) -> Subsampling:
+    """Return the subsampling that an ensemble's parameters ask for, or raise."""
+    share = _positive("subsample", parameters["subsample"])
+    if share > 1.0:
+        raise ValueError(f"subsample={share!r} must be a share of the records, at most 1")
+    return Subsampling(seed, _at_least("n_members", parameters["n_members"], 1, MOST_MEMBERS), share)
 
 
 def _independence(independence: Any, threshold: Any) -> IndependenceTest[Any]:

@@ -11,13 +11,14 @@ from typing import Any
 from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
+from unlearnspn.records import Records
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack
 from unlearnspn.storage.documents import decode, encode
 from unlearnspn.storage.entries import Entries
 from unlearnspn.storage.errors import StorageError, explained
 from unlearnspn.storage.files import PathLike, read_file, write_file
-from unlearnspn.storage.records import canonical_rows, pack_records, restore_records, take_records
+from unlearnspn.storage.records import StoredRecords, canonical_rows, pack_records, restore_records, take_records
 from unlearnspn.storage.settings import describe_settings, read_settings
 from unlearnspn.tables.origins import Origin
 
@@ -47,15 +48,15 @@ def read_model(path: PathLike, components: Iterable[type] = ()) -> tuple[Model, 
 
 def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
     """Return what a file holds of a model."""
-    records, settings = model.records, model.settings
+    records = model.records
     rows = canonical_rows(records)
     described = {
-        "settings": describe_settings(settings),
+        "settings": describe_settings(model.settings),
         "n_records": len(rows),
         "string_ids": records.string_ids,
         "digest": model.digest(),
         "state_digest": model.state_digest(),
-        "origin": None if model.origin is None else encode(model.origin.to_dict()),
+        "origin": describe_origin(model.origin),
         "extra": encode_with_blocks(document, "document"),
     }
     return Container(_KIND, described, pack_records(records, rows))
@@ -70,15 +71,25 @@ def unpack_model(container: Container, known: Mapping[str, type]) -> tuple[Model
     if not isinstance(extra, dict):
         raise StorageError("the document beside the model is none")
     model = restore_model(settings, described, Entries(container.arrays))
-    found = {"digest": model.digest(), "state_digest": model.state_digest()}
-    for name, digest in found.items():
-        if described[name] != digest:
-            raise StorageError(f"the model that was read has another {name} than the one that was written")
-    model.origin = _read_origin(described["origin"])
+    require_digests(described, model.digest(), model.state_digest())
+    model.origin = read_origin(described["origin"])
     return model, extra
 
 
-def _read_origin(described: Any) -> Origin | None:
+def require_digests(described: Mapping[str, Any], digest: str, state_digest: str) -> None:
+    """Raise unless what was read is what was written."""
+    for name, found in {"digest": digest, "state_digest": state_digest}.items():
+        if described[name] != found:
+            raise StorageError(f"the model that was read has another {name} than the one that was written")
+
+
+def describe_origin(origin: Origin | None) -> Any:
+    """Return what the records' table was like in JSON's terms."""
+    return None if origin is None else encode(origin.to_dict())
+
+
+def read_origin(described: Any) -> Origin | None:
+    """Return what the records' table was like, or raise."""
     if described is None:
         return None
     try:
@@ -89,14 +100,21 @@ def _read_origin(described: Any) -> Origin | None:
 
 def restore_model(settings: Settings, described: Mapping[str, Any], entries: Entries) -> Model:
     """Return the model that some entries hold, or raise; digests are not compared."""
+    _, records = restore_all_records(settings, described, entries)
+    entries.finish()
+    return Model.of(settings, records)
+
+
+def restore_all_records(
+    settings: Settings, described: Mapping[str, Any], entries: Entries
+) -> tuple[StoredRecords, Records]:
+    """Return the records that some entries hold, as they are stored and as a fit makes them, or raise."""
     number, string_ids = described["n_records"], described["string_ids"]
     if type(number) is not int or number < 1 or type(string_ids) is not bool:
         raise StorageError("the document does not say how many records there are, and of what kind their ids")
     stored = take_records(entries, settings.schema, number, string_ids)
-    entries.finish()
     try:
         check_support(settings.leaves, stored.table)
-        records = restore_records(stored, settings.schema, settings.seed, settings.n_bins)
+        return stored, restore_records(stored, settings.schema, settings.seed, settings.n_bins)
     except (InvalidTableError, RecordIdError) as error:
         raise StorageError(f"the records cannot be what they are said to be: {error}") from error
-    return Model.of(settings, records)

@@ -38,6 +38,17 @@ def is_missing(value: Any) -> bool:
     return not isinstance(value, str) and type(value).__name__ in ("NAType", "NaTType")
 
 
+def rank(category: Category) -> tuple[int, Category]:
+    """Return what categories of all types can be sorted by: booleans, numbers by value, strings.
+
+    >>> sorted(["b", 2, True, "a", 1.5], key=rank)
+    [True, 1.5, 2, 'a', 'b']
+    """
+    if isinstance(category, bool):
+        return 0, category
+    return (2 if isinstance(category, str) else 1), category
+
+
 def token(category: Category) -> bytes:
     """Write a category in its canonical bytes; 1, 1.0 and True are told apart as people would.
 

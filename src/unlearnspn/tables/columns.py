@@ -61,6 +61,10 @@ class Column:
         """Return some of the rows, without copying them."""
         return replace(self, values=self.values[start:end])
 
+    def take(self, rows: npt.NDArray[np.int64]) -> Column:
+        """Return the rows that are listed."""
+        return replace(self, values=self.values[rows])
+
     def odd_value(self, expected: Family | None = None) -> str:
         """Name the first value that is not of the expected family, or not of the first value's."""
         for row, value in enumerate(self.objects().tolist()):

@@ -6,7 +6,7 @@ came from, but for the `Origin`, by which `writing` gives answers as the same ki
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +43,25 @@ class Table:
         """
         columns = [column.rows(start, end) for column in self.columns]
         return replace(self, columns=columns, n_rows=len(range(self.n_rows)[start:end]))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Table:
+        """Return the rows that are listed.
+
+        >>> read_table([[1.5, "a"], [None, "b"], [2.5, "c"]]).take(np.array([2, 0])).columns[1].factor().categories
+        ['a', 'c']
+        """
+        return replace(self, columns=[column.take(rows) for column in self.columns], n_rows=len(rows))
+
+    @staticmethod
+    def joined(tables: Sequence[Table]) -> Table:
+        """Return tables of the same columns, whose values are of the same form, as one.
+
+        >>> Table.joined([read_table([[1.5], [2.5]]), read_table([[3.5]])]).columns[0].values
+        array([1.5, 2.5, 3.5])
+        """
+        by_column = zip(*(table.columns for table in tables), strict=True)
+        columns = [replace(parts[0], values=np.concatenate([part.values for part in parts])) for parts in by_column]
+        return replace(tables[0], columns=columns, n_rows=sum(table.n_rows for table in tables))
 
 
 @dataclass(frozen=True)

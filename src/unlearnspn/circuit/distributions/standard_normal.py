@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erf, erfcx, erfinv, ndtr, ndtri
+import scipy  # its `special` is imported when it is first used
 
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 
@@ -90,8 +90,8 @@ def _is_around(low: Floats, high: Floats) -> npt.NDArray[np.bool_]:
 
 
 def _log_mass_around(low: Floats, high: Floats) -> Floats:
-    within = 0.5 * (erf(high * _SQRT_HALF) - erf(low * _SQRT_HALF))
-    outside = ndtr(low) + ndtr(-high)
+    within = 0.5 * (scipy.special.erf(high * _SQRT_HALF) - scipy.special.erf(low * _SQRT_HALF))
+    outside = scipy.special.ndtr(low) + scipy.special.ndtr(-high)
     with np.errstate(divide="ignore"):
         result: Floats = np.where(outside < 0.5, np.log1p(-np.minimum(outside, 0.5)), np.log(within))
     return result
@@ -99,7 +99,7 @@ def _log_mass_around(low: Floats, high: Floats) -> Floats:
 
 def _mills(score: Floats) -> Floats:
     """Return (1 - Φ(score)) / φ(score)."""
-    return math.sqrt(0.5 * math.pi) * np.asarray(erfcx(score * _SQRT_HALF))
+    return math.sqrt(0.5 * math.pi) * np.asarray(scipy.special.erfcx(score * _SQRT_HALF))
 
 
 def _density_ratio(near: Floats, steps: Floats) -> Floats:
@@ -132,12 +132,14 @@ def _short_tail(near: Floats, width: Floats) -> Floats:
 
 def _quantile_around(low: Floats, high: Floats, shares: Floats) -> Floats:
     """Go by the mean or by a tail, whichever is nearer."""
-    start, end = erf(low * _SQRT_HALF), erf(high * _SQRT_HALF)
+    start, end = scipy.special.erf(low * _SQRT_HALF), scipy.special.erf(high * _SQRT_HALF)
     reached = start + shares * (end - start)
     mass = 0.5 * (end - start)
-    below, above = ndtr(low) + shares * mass, ndtr(-high) + (1.0 - shares) * mass
-    tail = np.where(below < above, ndtri(below), -ndtri(above))
-    result: Floats = np.where(np.abs(reached) < 0.5, erfinv(np.clip(reached, -0.5, 0.5)) / _SQRT_HALF, tail)
+    below, above = scipy.special.ndtr(low) + shares * mass, scipy.special.ndtr(-high) + (1.0 - shares) * mass
+    tail = np.where(below < above, scipy.special.ndtri(below), -scipy.special.ndtri(above))
+    result: Floats = np.where(
+        np.abs(reached) < 0.5, scipy.special.erfinv(np.clip(reached, -0.5, 0.5)) / _SQRT_HALF, tail
+    )
     return result
 
 

@@ -1,0 +1,56 @@
+"""What estimators of densities offer: learning from a table without a target, and scoring."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import DensityMixin
+from sklearn.utils.metaestimators import available_if
+
+from unlearnspn.estimators.base import BaseUnlearner
+from unlearnspn.report import Report
+from unlearnspn.schema import Kind
+
+
+def _has_categories(estimator: DensityEstimator) -> bool:
+    """Tell whether there is a column whose categories can be predicted; raises if nothing was learned yet."""
+    return any(variable.kind is Kind.CATEGORICAL for variable in estimator._fitted().settings.schema.variables)
+
+
+class DensityEstimator(DensityMixin, BaseUnlearner):
+    """A joint distribution of all columns of a table."""
+
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+        """Learn from a table; `ids` is a column's name or the records' ids, 0…n-1 by default."""
+        self._fit(X, ids)
+        return self
+
+    def learn(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
+        """Add records; without ids they are numbered on from the largest id there is."""
+        return self._learn(X, ids, dry_run)
+
+    def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+        """Add records, or fit if this is the first call."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, ids=ids)
+        self.learn(X, ids)
+        return self
+
+    def rectify(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
+        """Replace the values of existing records."""
+        return self._rectify(X, ids, dry_run)
+
+    @available_if(_has_categories)
+    def predict_proba(self, X: Any, *, target: str) -> npt.NDArray[np.float64]:
+        """Return the probabilities of a column's categories given the other columns, in the order of its categories.
+
+        X may have the column, whose values are then ignored, or not. A model without any column of categories has
+        nothing to predict, and lacks this method.
+        """
+        return BaseUnlearner.predict_proba(self, X, target=target)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of the rows."""
+        return BaseUnlearner.score(self, X)

@@ -1,0 +1,59 @@
+"""What an estimator needs of the engine behind it: a model, or an ensemble of models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit import Circuit
+from unlearnspn.ids import RecordId
+from unlearnspn.model import Settings
+from unlearnspn.report import Report
+from unlearnspn.tables import Table
+from unlearnspn.tables.origins import Origin
+
+
+class Engine(Protocol):
+    """Records and what was learned from them; a pure function of settings and records."""
+
+    #: What the records' table was like, so that tables are given back alike.
+    origin: Origin | None
+
+    @property
+    def settings(self) -> Settings:
+        """Everything besides the records that is the same for all that was learned."""
+
+    @property
+    def ids(self) -> list[RecordId]:
+        """The ids of the records held, in order."""
+
+    @property
+    def string_ids(self) -> bool:
+        """Whether the ids are texts."""
+
+    def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
+        """Tell of each id whether a record that is held has it."""
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit that serves what was learned."""
+
+    def check_support(self, table: Table) -> None:
+        """Raise unless the leaves can model the values of a table beside those of the records held."""
+
+    def digest(self) -> str:
+        """Digest the released model."""
+
+    def state_digest(self) -> str:
+        """Digest everything kept."""
+
+    def relearn(self) -> Engine:
+        """Learn from scratch on the records now held."""
+
+    def revise(
+        self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
+    ) -> Report:
+        """Remove some records and add others, all or nothing."""
