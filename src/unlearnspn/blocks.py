@@ -106,4 +106,3 @@ def rows_at(words: Words, node: int) -> Words:
     """Return the rows that a node keeps."""
     start = words[node + ROWS]
     return words[start : start + words[node + N_ROWS]]
-

@@ -219,7 +219,7 @@ def check_leaf(leaf: Leaf[Any] | ChowLiu) -> None:
 def _check_distribution(distribution: LearnedDistribution[Any], data: Slice, elsewhere: Slice) -> None:
     """Compare revised statistics with fresh ones, and with those of the same records elsewhere, coded otherwise."""
     n_records = len(data.records)
-    slots, other_slots = (each.records.slots(range(n_records)) for each in (data, elsewhere))
+    slots, other_slots = (each.records.find(range(n_records)) for each in (data, elsewhere))
     for before, minus, plus, after in _parts(n_records):
         old = distribution.learn(data, slots[before])
         kept = distribution.revise(old, data, slots[minus], slots[plus])
@@ -318,7 +318,7 @@ def _tell_twice(columns: Sequence[ExampleColumn]) -> tuple[Slice, Slice]:
         last = at_once.encoding.categorical(v).canonical_categories[-1:] if kind is Kind.CATEGORICAL else ()
         first.append([last[0], "nobody else"] if last else [None, None])
     in_steps = Records.learn(schema, key, 6, [-1, -2], _read(first))
-    in_steps.commit(in_steps.stage(in_steps.slots([-1, -2]), list(ids), table))
+    in_steps.commit(in_steps.stage(in_steps.find([-1, -2]), list(ids), table))
     scope = np.arange(len(columns))
     return _whole(at_once, scope), _whole(in_steps, scope)
 

@@ -79,9 +79,7 @@ class NumericCoder:
         landmarks, edges = self.landmarks, self.edges
         if (hashes[~np.isnan(values)] <= self.landmark_end).any():
             landmarks, edges = _pick_landmarks(*remaining(), self.n_landmarks)
-        return NumericCoder(
-            self.key, self.n_landmarks, landmarks, edges, self.prints, *_scale_and_centre(moments)
-        )
+        return NumericCoder(self.key, self.n_landmarks, landmarks, edges, self.prints, *_scale_and_centre(moments))
 
     @property
     def landmark_end(self) -> np.uint64:
@@ -303,7 +301,11 @@ class Encoding:
         """Return what kernels need to know of the columns and of their coding."""
         if self._columns is None:
             columns = np.zeros((len(self.coders), N_FIELDS), np.int64)
-            columns[:, IS_NUMERIC], columns[:, PLACE], columns[:, LEVELS_START] = is_numeric, place, self.level_starts[:-1]
+            columns[:, IS_NUMERIC], columns[:, PLACE], columns[:, LEVELS_START] = (
+                is_numeric,
+                place,
+                self.level_starts[:-1],
+            )
             numbers, hashes = columns.view(np.float64), columns.view(np.uint64)
             for v, coder in enumerate(self.coders):
                 if isinstance(coder, NumericCoder):

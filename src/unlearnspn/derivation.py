@@ -46,7 +46,7 @@ class Derivation:
             shares = [int(network.words[part + N_RECORDS]) / node.n_records for part in node.parts]  # type: ignore[operator]
             expression = mixture(parts, [math.log(share) for share in shares])
         else:
-            leaves = [_express_leaf(learner, node, leaf) for leaf in leaves_of(node)]
+            leaves = [_express_leaf(learner, node, leaf) for leaf in node.leaves]
             parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
             expression = product([*leaves, *parts])
         self._used[name] = expression
@@ -57,13 +57,6 @@ class Derivation:
         for node in network.below(at):
             name = network.digests[node][0]
             self._used[name] = self._known[name]
-
-
-def leaves_of(node: Node) -> tuple[Node, ...]:
-    """Return the leaves right below a node, or the node itself if it is one."""
-    if node.operation is Operation.CREATE_LEAF:
-        return (node,)
-    return tuple(child for child in node.children if isinstance(child, Node) and child.operation is Operation.CREATE_LEAF)
 
 
 def _express_leaf(learner: Learner, parent: Node, leaf: Node) -> Expression:

@@ -18,7 +18,6 @@ from unlearnspn.blocks import (
     INDEPENDENCE,
     KEY,
     MARGINALS,
-    MARGINALS_HASH,
     MEMBERS,
     N_RECORDS,
     OPERATION,
@@ -140,7 +139,7 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
     digests, first = network.digests, 0
     nodes, buffer, bounds, parts = _describe(network.words, learner.ground, network.root)
-    described, below = memoryview(buffer).cast("B"), parts.tolist()
+    described, below = memoryview(buffer.tobytes()), parts.tolist()
     for node, (start, middle, end, last) in zip(nodes.tolist(), bounds.tolist(), strict=True):
         model = blake2b(described[8 * start : 8 * middle], digest_size=_SIZE)
         state = blake2b(described[8 * middle : 8 * end], digest_size=_SIZE)

@@ -88,6 +88,11 @@ class Ensemble:
         return sorted(self._ids)
 
     @property
+    def n_records(self) -> int:
+        """How many records are held."""
+        return len(self._ids)
+
+    @property
     def string_ids(self) -> bool:
         """Whether the ids are texts."""
         return isinstance(next(iter(self._ids)), str)

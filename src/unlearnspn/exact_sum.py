@@ -54,6 +54,11 @@ class Window(NamedTuple):
         return 1 + self.n_first + self.n_second
 
 
+def plain(window: Window) -> tuple[int, int, int]:
+    """Return a window as kernels take it."""
+    return window.low, window.n_first, window.n_second
+
+
 @njit(cache=True, nogil=True)
 def exponent_part(pattern: int) -> int:
     """Return the part that a value's exponent falls into; -1 if the value is zero or missing."""
@@ -162,7 +167,7 @@ class Moments(NamedTuple):
         count_parts(bits, rows, column, parts, 1)
         window = Window.of(parts)
         words = np.zeros(window.n_words, np.int64)
-        add_values(words, 0, bits, rows, column, tuple(window))
+        add_values(words, 0, bits, rows, column, plain(window))
         return cls.from_words(words, window)
 
     @classmethod

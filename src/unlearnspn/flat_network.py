@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -96,7 +97,7 @@ class FlatNetwork:
         self.words, self.used = growth.words, growth.used
         for node in growth.opened.tolist():
             self.learn_open_leaves(learner, node, lambda: rows)
-        return growth.root
+        return int(growth.root)
 
     def learn_open_leaves(self, learner: Learner, node: int, all_rows: Callable[[], Rows]) -> None:
         """Learn the leaves of a node that compiled code has left open."""
@@ -182,7 +183,10 @@ class FlatNetwork:
     def free(self, node: int) -> None:
         """Wipe a node; those below it are not concerned."""
         words = self.words
-        for place in (*words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(), *leaves_at(words, node)[1::2].tolist()):
+        for place in (
+            *words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(),
+            *leaves_at(words, node)[1::2].tolist(),
+        ):
             if place < 0:
                 del self.outside[-place - 1]
         start, room = int(words[node + ROWS]), int(words[node + ROOM])
@@ -266,7 +270,7 @@ class FlatNetwork:
         parts, numbers, leaves = tail[:n_parts], tail[n_parts : 2 * n_parts], tail[2 * n_parts :]
         # Statistics lie one after another: each ends where the next one starts.
         starts = sorted(p for p in (*head[MARGINALS : CLUSTERING + 1], *leaves[1::2], head[LENGTH]) if p > 0)
-        ends = dict(zip(starts, starts[1:], strict=False))
+        ends = dict(pairwise(starts))
         block = words[node : node + head[LENGTH]]
 
         def found(place: int) -> Any:
@@ -302,7 +306,7 @@ class FlatNetwork:
 
     def operation(self, node: int) -> Operation:
         """Return the operation that made a node."""
-        return _OPERATIONS[self.words[node + OPERATION]]
+        return _OPERATIONS[int(self.words[node + OPERATION])]
 
     def scope_of(self, node: int) -> Words:
         """Return a node's variables."""
@@ -322,7 +326,9 @@ class FlatNetwork:
         words = self.words
         if not self.outside:
             return False
-        return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or leaves_at(words, node).min(initial=0) < 0)
+        return bool(
+            words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or leaves_at(words, node).min(initial=0) < 0
+        )
 
     def show(self, node: int) -> Node:
         """Return a node and all below it as they are now; what did not change since it was last shown is the same."""

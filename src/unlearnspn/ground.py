@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @structref.register
-class GroundType(types.StructRef):  # type: ignore[misc]
+class GroundType(types.StructRef):
     """The compiler's view of a `Ground`: a pointer, so that it costs next to nothing to hand it on."""
 
     def preprocess_fields(self, fields: Any) -> Any:
@@ -27,35 +27,38 @@ class GroundType(types.StructRef):  # type: ignore[misc]
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
 
-class Ground(structref.StructRefProxy):  # type: ignore[misc]
-    """What a walk needs to know besides the network; see `GROUND` for what there is."""
+class Ground(structref.StructRefProxy):
+    """What a walk needs to know besides the network."""
+
+    codes: Codes
+    features: Features
+    bits: Bits
+    levels: Levels
+    keys: Keys
+    live: Flags
+    is_numeric: Flags
+    place: Counts
+    sizes: Counts
+    prints: Keys
+    #: The limbs of each variable's sums, see `Window`.
+    windows: Counts
+    #: Whether a code of a variable may stand for different values.
+    hides: Flags
+    #: How each variable's leaves keep their statistics, and whether it can be part of a tree.
+    leaf_kinds: npt.NDArray[np.uint8]
+    joins_tree: Flags
+    #: Whether compiled code can ask all questions.
+    is_compiled: bool
+    min_rows: int
+    cut: float
+    logs: Counts
+    n_clusters: int
+    max_rounds: int
+    #: The lattice's spacing among so many variables.
+    spacings: Counts
 
 
-#: The fields of a ground, in order.
-GROUND = (
-    "codes",
-    "features",
-    "bits",
-    "levels",
-    "keys",
-    "live",
-    "is_numeric",
-    "place",
-    "sizes",
-    "prints",
-    "windows",  # the limbs of each variable's sums, see `Window`
-    "hides",  # whether a code of a variable may stand for different values
-    "leaf_kinds",  # how each variable's leaves keep their statistics
-    "joins_tree",  # whether a variable can be part of a tree
-    "is_compiled",  # whether compiled code can ask all questions
-    "min_rows",
-    "cut",
-    "logs",
-    "n_clusters",
-    "max_rounds",
-    "spacings",  # the lattice's spacing among so many variables
-)
-structref.define_proxy(Ground, GroundType, GROUND)
+structref.define_proxy(Ground, GroundType, list(Ground.__annotations__))
 
 
 @njit(cache=True, nogil=True)

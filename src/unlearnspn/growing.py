@@ -112,17 +112,13 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
     marginals = np.zeros(n_codes, np.int64)
     add_codes(ground.codes, rows, scope, ground.sizes, marginals, 1)
     if scope.size == 1:
-        return Answer(
-            blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing
-        )
+        return Answer(blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing)
     informative = find_informative(ground, scope, marginals, rows)
     if not informative.all():
         operation = blocks.SPLIT_UNINFORMATIVE if informative.any() else blocks.NAIVE_FACTORIZATION
         return Answer(operation, marginals, informative, nothing, nothing, nothing, nothing)
     if rows.size <= ground.min_rows:
-        return Answer(
-            blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing
-        )
+        return Answer(blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing)
     independence, groups = nothing, nothing
     if not plot.connected:
         independence = ask_pairs(
@@ -130,9 +126,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
         )
         groups = answered_groups(independence, scope.size)
         if groups.any():
-            return Answer(
-                blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing
-            )
+            return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)
     space = space_of(ground, scope, plot.key)
     clustering, labels = learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
     split = labels.size > 0 and labels.min() < labels.max()
@@ -221,7 +215,11 @@ def write(
     room = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE) if keeps else 0
     words = _with_room(words, used, length + room)
     node, at = used, used + HEAD
-    words[node + OPERATION], words[node + KEY], words[node + N_RECORDS] = answer.operation, np.int64(plot.key), rows.size
+    words[node + OPERATION], words[node + KEY], words[node + N_RECORDS] = (
+        answer.operation,
+        np.int64(plot.key),
+        rows.size,
+    )
     words[node + PARENT], words[node + CONNECTED], words[node + LENGTH] = plot.parent, plot.connected, length
     words[node + WIDTH], words[node + N_PARTS], words[node + N_LEAVES] = scope.size, n_parts, leaves.size // 2
     words[node + ROWS] = -1
@@ -267,7 +265,9 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
 
 
 @njit(cache=True, nogil=True)
-def grow(words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows) -> Growth:
+def grow(
+    words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows
+) -> Growth:
     """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
     root, nothing = used, np.zeros(0, np.int64)
     opened, n_opened = np.empty(16, np.int64), 0
@@ -295,9 +295,7 @@ def grow(words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, 
         connected = answer.operation == blocks.SPLIT_VARIABLES
         for i in range(firsts.size):
             group = plot.scope[owners == firsts[i]]
-            pending.append(
-                Plot(node, i, group, key_of_scope(plot.key, group), connected, False, plot.start, plot.end)
-            )
+            pending.append(Plot(node, i, group, key_of_scope(plot.key, group), connected, False, plot.start, plot.end))
         if (leaves == OPEN).any():
             if n_opened == opened.size:
                 opened = np.concatenate((opened, opened))

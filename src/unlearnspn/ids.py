@@ -70,7 +70,7 @@ def record_keys(ids: Sequence[RecordId]) -> Keys:
 def _plain(items: list[Any]) -> bool:
     """Tell whether all are ids already, of one kind, without a look at each from Python."""
     kinds = set(map(type, items))
-    return kinds == {str} or (kinds == {int} and -_LIMIT <= min(items) and max(items) < _LIMIT)
+    return kinds == {str} or (kinds == {int} and min(items) >= -_LIMIT and max(items) < _LIMIT)
 
 
 def _as_list(ids: Any) -> list[Any]:

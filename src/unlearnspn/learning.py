@@ -103,8 +103,8 @@ class Learner:
     def ground(self) -> Ground:
         """What a compiled walk needs to know."""
         records, encoding, test, clustering = self.records, self.encoding, self.independence, self.clustering
+        means = clustering if isinstance(clustering, QKMeans) else QKMeans()
         n_variables = len(self.leaves)
-        asks, clusters = isinstance(test, GTest), isinstance(clustering, QKMeans)
         return make_ground(
             records.codes,
             records.features,
@@ -122,11 +122,11 @@ class Learner:
             self._joins_tree,
             self.inside.independence and self.inside.clustering,
             self.min_rows,
-            float(test.threshold) if asks else 0.0,
+            float(test.threshold) if isinstance(test, GTest) else 0.0,
             x_log_x_table(),
-            clustering.n_clusters if clusters else 0,
-            clustering.max_rounds if clusters else 0,
-            np.array([clustering.spacing(n) if clusters else 0 for n in range(n_variables + 1)], np.int64),
+            means.n_clusters,
+            means.max_rounds,
+            np.array([means.spacing(n) for n in range(n_variables + 1)], np.int64),
         )
 
     def leaf(self, scope: Scope) -> LearnedDistribution[Any]:
@@ -202,7 +202,7 @@ class Learner:
         return place.variables(scope, connected=decision.operation is Operation.SPLIT_VARIABLES)
 
     def learn_factors(self, scopes: Sequence[Scope], rows: Rows) -> tuple[Factor, ...]:
-        """CreateLeaf, for all leaves of a product: learn the distributions of single variables, or of several in a tree.
+        """CreateLeaf, for all leaves of a product: learn distributions of single variables, or of several in a tree.
 
         A leaf has no choices of its own, so it needs no key of its own.
         """
@@ -285,7 +285,9 @@ class Learner:
         if decision.operation is Operation.SPLIT_UNINFORMATIVE:
             assert decision.informative is not None
             alone = np.flatnonzero(~decision.informative)
-            groups = sorted([*(scope[i : i + 1] for i in alone), scope[decision.informative]], key=lambda group: group[0])
+            groups = sorted(
+                [*(scope[i : i + 1] for i in alone), scope[decision.informative]], key=lambda group: group[0]
+            )
         else:
             assert decision.groups is not None
             members: dict[int, list[int]] = {}
@@ -319,6 +321,7 @@ class Learner:
 
     def hash_marginals(self, node: Node) -> Words:
         """Fingerprint a node's marginals, whatever codes the categories have."""
+        assert node.marginals is not None
         hashes = hash_marginals(node.marginals, node.scope, self.encoding.sizes, self.encoding.prints)
         return np.asarray(hashes.view(np.int64))
 
@@ -344,6 +347,11 @@ def leaf_kind(leaf: Leaf[Any], hides: bool) -> int:
     kind = type(leaf)
     if isinstance(leaf, FromMoments) and kind.learn is FromMoments.learn and kind.revise is FromMoments.revise:
         return MOMENTS
-    if not hides and isinstance(leaf, FromCounts) and kind.learn is FromCounts.learn and kind.revise is FromCounts.revise:
+    if (
+        not hides
+        and isinstance(leaf, FromCounts)
+        and kind.learn is FromCounts.learn
+        and kind.revise is FromCounts.revise
+    ):
         return COUNTS
     return OUTSIDE

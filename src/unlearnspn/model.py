@@ -21,12 +21,12 @@ from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
 from unlearnspn.derivation import Derivation
 from unlearnspn.errors import LastRecordError
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId, require_found
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
-from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.network import Node
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
@@ -129,6 +129,11 @@ class Model:
     def ids(self) -> list[RecordId]:
         """The ids of the records held, in order."""
         return sorted(self.records.ids_of(self.records.rows))
+
+    @property
+    def n_records(self) -> int:
+        """How many records are held."""
+        return len(self.records)
 
     @property
     def string_ids(self) -> bool:
@@ -312,5 +317,6 @@ class _Request:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
         self.revision.commit()
-        model.learner = self._learner if self._records is None else model.settings.learner(model.records, model.records.encoding)
-
+        model.learner = (
+            self._learner if self._records is None else model.settings.learner(model.records, model.records.encoding)
+        )

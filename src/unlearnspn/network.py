@@ -117,11 +117,21 @@ class Node:
     @property
     def children(self) -> tuple[Node, ...]:
         """The leaves and the sub-networks below, in this order; a node that is a leaf itself has none."""
+        if self.operation is Operation.CREATE_LEAF:
+            return ()
         if self._children is None:
-            leaves = () if self.operation is Operation.CREATE_LEAF else self.factors
-            made = (Node(Operation.CREATE_LEAF, self.key, f.scope, self.n_records, statistics=f.statistics) for f in leaves)
-            self._children = (*made, *self.parts)
+            self._children = (*self.leaves, *self.parts)
         return self._children
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        """The leaves right below, or the node itself if it is one."""
+        if self.operation is Operation.CREATE_LEAF:
+            return (self,)
+        return tuple(
+            Node(Operation.CREATE_LEAF, self.key, scope, self.n_records, statistics=statistics)
+            for scope, statistics in self.factors
+        )
 
     def gather_rows(self) -> Rows:
         """Return the rows of a cluster, or of a split of the data, in no particular order."""

@@ -28,7 +28,7 @@ from unlearnspn.coding import (
     NumericCoder,
 )
 from unlearnspn.errors import RecordIdError
-from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts
+from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key, mix_keys
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.key_index import KeyIndex
@@ -242,7 +242,7 @@ class Records:
         hashes = mix_keys(self.keys, self._salt)
         for v in np.flatnonzero(self.is_numeric).tolist():
             place = int(self.place[v])
-            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, tuple(totals.window(v)))
+            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)))
             values = self.values[:, place]
             coders[v] = NumericCoder.learn(_variable_key(v), values, hashes, self.n_bins, totals.moments(v))
         return [coders[v] for v in range(len(coders))]
@@ -290,9 +290,7 @@ class Records:
             coders[v] = self._revise_coder(coders[v], v, encoding, totals, minus, plus)
         return _with_coders(encoding, totals, coders)
 
-    def _revise_coder(
-        self, coder: Coder, v: int, encoding: Encoding, totals: Totals, minus: Rows, plus: Rows
-    ) -> Coder:
+    def _revise_coder(self, coder: Coder, v: int, encoding: Encoding, totals: Totals, minus: Rows, plus: Rows) -> Coder:
         """Return a column's coder for the records as they will be; the same one if it needs no change."""
         if isinstance(coder, CategoricalCoder):
             start, end = encoding.level_starts[v : v + 2]
@@ -347,7 +345,7 @@ class Records:
         words = encoding.level_digests.view(np.int64)
         lines = _record_lines(self.keys, self.values.view(np.int64), self.levels, starts, words, rows)
         if rows.size == 1:
-            return np.frombuffer(hashlib.blake2b(lines).digest(), np.uint64)
+            return np.frombuffer(hashlib.blake2b(lines.tobytes()).digest(), np.uint64)
         digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return np.asarray(lanes.sum(axis=0, dtype=np.uint64))

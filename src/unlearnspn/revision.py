@@ -6,7 +6,7 @@ compiled walk makes the change wherever all decisions stay; what it could not de
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from unlearnspn.exact_sum import Words, add_value, carry
+from unlearnspn.exact_sum import Words, add_value, carry, plain
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
@@ -164,7 +164,7 @@ class Revision:
 
     def _reconsider(self, at: int, minus: Rows, plus: Rows) -> None:
         """Ask a node's questions again, and do what the answers demand."""
-        learner, network = self.learner, self.network
+        network = self.network
         node = network.shallow(at)
         place = Place(node.scope, node.key, keeps_rows=network.keeps_rows(at), connected=node.connected)
         change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
@@ -209,24 +209,22 @@ class Revision:
         """Match the children by scope: those still there are revised, only new scopes are learned."""
         learner = self.learner
         leaves, groups = learner.split_scope(decision, place)
-        known = {self.network.scope_of(part).tobytes(): part for part in node.parts}  # type: ignore[arg-type]
-        parts, new = [], []
+        known = {self.network.scope_of(part).tobytes(): part for part in _numbers(node.parts)}
+        parts, kept = [], []
         for scope in groups:
-            part = known.pop(scope.tobytes(), None)
-            if part is None:
+            if scope.tobytes() in known:
+                kept.append(known.pop(scope.tobytes()))
+                parts.append(kept[-1])
+            else:
                 self.subnetworks_learned += 1
-                part = self.network.grow(learner, learner.factor_place(decision, place, scope), change.rows())
-                new.append(part)
-            parts.append(part)
+                parts.append(self.network.grow(learner, learner.factor_place(decision, place, scope), change.rows()))
         factors = self._revise_factors(node, leaves, change)
         rows, members = self._revise_rows(node, change)
-        revised = learner.node(
-            decision, place, node.n_records + change.growth, rows=rows, members=members, parts=tuple(parts), factors=factors
-        )
+        n_records, below = node.n_records + change.growth, {"parts": tuple(parts), "factors": factors}
+        revised = learner.node(decision, place, n_records, rows=rows, members=members, **below)
         self._replace(at, revised, known.values())
-        for part in parts:
-            if part not in new:
-                self._revise(part, change.minus, change.plus)
+        for part in kept:
+            self._revise(part, change.minus, change.plus)
 
     def _revise_factors(self, node: Node, scopes: list[Scope], change: Change) -> tuple[Factor, ...]:
         """Match the leaves of a product by scope."""
@@ -245,7 +243,7 @@ class Revision:
         if statistics is None:
             return factor
         records, variable = self.learner.records, int(scope[0])
-        words, window = statistics.copy(), tuple(records.totals.window(variable))
+        words, window = statistics.copy(), plain(records.totals.window(variable))
         for rows, sign in ((change.minus, -1), (change.plus, 1)):
             _shift_moments(words, records.values.view(np.int64), rows, int(records.place[variable]), window, sign)
         return Factor(scope, words)
@@ -253,7 +251,7 @@ class Revision:
     def _revise_split_data(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
         """Hand every change to the cluster it concerns, and rows that change sides from one to the other."""
         clustering = self.learner.clustering
-        known: dict[int, int] = dict(zip(node.clusters, node.parts, strict=True))  # type: ignore[arg-type]
+        known = dict(zip(node.clusters, _numbers(node.parts), strict=True))
         if clustering.assigns_like(node.clustering, decision.clustering):
             changes = self._changes_in_place(known, place, change, decision)
         else:
@@ -338,10 +336,13 @@ class Revision:
         mark_undigested(self.network.words, np.array([self.network.parent(new)]))
 
 
+def _numbers(parts: Sequence[Any]) -> list[int]:
+    """Return the parts of a node that lies in a flat network: where they start."""
+    return list(parts)
+
+
 @njit(cache=True, nogil=True)
-def _shift_moments(
-    words: Words, bits: Words, rows: Rows, column: int, window: tuple[int, int, int], sign: int
-) -> None:
+def _shift_moments(words: Words, bits: Words, rows: Rows, column: int, window: tuple[int, int, int], sign: int) -> None:
     for row in rows:
         add_value(words, 0, bits[row, column], window, sign)
     carry(words, 0, window)

@@ -65,7 +65,9 @@ class Totals(NamedTuple):
     @classmethod
     def of(cls, parts: Counts, is_numeric: npt.NDArray[np.bool_], n_levels: int) -> Totals:
         """Make room for columns whose exponents fall into some parts; sums and levels are zeros."""
-        windows = np.array([Window.of(line) if numeric else (0, 0, 0) for line, numeric in zip(parts, is_numeric)])
+        none = Window(0, 0, 0)
+        found = [Window.of(line) if numeric else none for line, numeric in zip(parts, is_numeric, strict=True)]
+        windows = np.array(found)
         starts = np.concatenate([[0], np.cumsum(np.where(is_numeric, 1 + windows[:, 1] + windows[:, 2], 0))])
         return cls(parts, windows, starts, np.zeros(starts[-1], np.int64), np.zeros(n_levels, np.int64))
 
@@ -133,15 +135,12 @@ def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
         if parts[part]:
             low = part if low < 0 else low
             high = part
-    if low < 0:
-        low = 0
+    low = max(low, 0)
     return low == window[0] and high - low + FIRST_LIMBS == window[1]
 
 
 @njit(cache=True, nogil=True)
-def _shift_levels(
-    level_counts: Counts, start: int, levels: Levels, place: int, minus: Rows, plus: Rows
-) -> bool:
+def _shift_levels(level_counts: Counts, start: int, levels: Levels, place: int, minus: Rows, plus: Rows) -> bool:
     """Count rows out and others in; tell whether all levels that were counted out still occur."""
     for row in minus:
         if levels[row, place] >= 0:
@@ -176,7 +175,7 @@ def shift_totals(
     plus: Rows,
     totals: Totals,
 ) -> tuple[Flags, bool]:
-    """Take rows out and put others in; return for each variable whether its coding is sure to stay, and whether all are.
+    """Take rows out and put others in; return of each variable whether its coding is sure to stay, and of all.
 
     Sums whose window does not fit any more are left alone.
     """

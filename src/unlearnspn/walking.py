@@ -352,7 +352,9 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
                     n_rows += 1
             if n_rows > first:
                 pending.append((parts[k], first, second, n_rows))
-    trail = Trail(steps[: n_steps * STEP].copy(), rows[:n_rows].copy(), links, opened, dropped, n_grown, n_moved, n_left)
+    trail = Trail(
+        steps[: n_steps * STEP].copy(), rows[:n_rows].copy(), links, opened, dropped, n_grown, n_moved, n_left
+    )
     return words, used, trail
 
 
@@ -369,7 +371,8 @@ def walk_back(words: Words, ground: Ground, trail: Trail) -> None:
 @njit(cache=True, nogil=True)
 def mark_undigested(words: Words, nodes: Words) -> None:
     """Say of some nodes, and of all above them, that their digests do not hold any more."""
-    for node in nodes:
+    for first in nodes:
+        node = first
         while node >= 0 and words[node + DIGESTED]:
             words[node + DIGESTED] = 0
             node = words[node + PARENT]

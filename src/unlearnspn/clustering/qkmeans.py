@@ -114,4 +114,3 @@ class QKMeans:
         """Return the lattice's spacing among so many variables."""
         epsilon = max(1.0, math.sqrt(n_variables / 16)) if self.epsilon is None else self.epsilon
         return round(min(max(epsilon * FEATURE_STD, 1.0), _WIDEST_SPACING))
-

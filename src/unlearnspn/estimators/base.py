@@ -192,7 +192,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     @property
     def n_records_(self) -> int:
         """The number of records held."""
-        return len(self._fitted().index)
+        return self._fitted().n_records
 
     @property
     def ids_(self) -> list[RecordId]:
@@ -295,7 +295,6 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             kind = "strings" if strings else "integers"
             raise RecordIdError(f"the records have {kind} as ids, but {names[0]!r} is another kind")
         return table, names
-
 
 
 class BaseSPN(BaseUnlearner):

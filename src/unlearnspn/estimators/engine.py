@@ -31,6 +31,10 @@ class Engine(Protocol):
         """The ids of the records held, in order."""
 
     @property
+    def n_records(self) -> int:
+        """How many records are held."""
+
+    @property
     def string_ids(self) -> bool:
         """Whether the ids are texts."""
 

@@ -1,7 +1,7 @@
 """What a request did to each node, read off the networks before and after.
 
-Nodes are immutable, and a revision shares those that it does not touch: identity tells where it has been. Where it
-learned anew instead of revising follows from the rules that it goes by.
+A view shows the same nodes as one before, where a revision did not touch them: identity tells where it has been.
+Where it learned anew instead of revising follows from the rules that it goes by.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 import numpy as np
 
 from unlearnspn.network import Operation
-from unlearnspn.revision import LEARN_ANEW_SHARE
+from unlearnspn.rebuilding import LARGE_SHARE
 from unlearnspn.views import NodeView
 
 
@@ -63,4 +63,4 @@ def _learned_anew(before: NodeView, after: NodeView) -> bool:
     if before.node is after.node:
         return False
     changed = np.setxor1d(before.node.gather_rows(), after.node.gather_rows(), assume_unique=True)
-    return changed.size > LEARN_ANEW_SHARE * after.n_records
+    return bool(changed.size > max(LARGE_SHARE * after.n_records, 1))

@@ -116,4 +116,3 @@ def _read_subsampling(described: Mapping[str, Any], seed: int) -> Subsampling:
     if type(share) is not float or not 0.0 < share <= 1.0:
         raise StorageError(f"subsample is {share!r}, and must be above 0 and at most 1")
     return Subsampling(seed, n_members, share)
-
