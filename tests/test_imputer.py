@@ -85,9 +85,12 @@ def test_frames_come_back_as_frames_with_index_and_types():
 
 def test_categories_are_filled_in_by_the_rest_of_the_row():
     table = frame()
-    filled = small().fit(table).transform(table)
     gaps = table["species"].isna()
-    assert (filled["species"] == load_iris().target_names[Y])[gaps].mean() > 0.85
+    right = []
+    for seed in range(6):
+        filled = small().set_params(random_state=seed).fit(table).transform(table)
+        right.append((filled["species"] == load_iris().target_names[Y])[gaps].mean())
+    assert np.mean(right) > 0.85
 
 
 @pytest.mark.parametrize("output", ["default", "pandas", "polars"])

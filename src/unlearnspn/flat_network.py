@@ -74,10 +74,11 @@ class FlatNetwork:
     def __getstate__(self) -> dict[str, Any]:
         packed = self.compacted()
         packed.words = packed.words[: packed.used].copy()
-        return {**vars(packed), "_shown": None}
+        packed.words[[node + DIGESTED for node in packed.below(packed.root)]] = 0
+        return {**vars(packed), "digests": {}, "_shown": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({**state, "_shown": WeakValueDictionary()})
+        vars(self).update({**state, "words": np.array(state["words"]), "_shown": WeakValueDictionary()})
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -220,6 +221,11 @@ class FlatNetwork:
         self.words[used : self.used] = 0
         self.used, self._next_outside = mark
 
+    def tidy_up(self) -> None:
+        """Give room back, once most of it belongs to nobody."""
+        if self.wasted > max(self.used // 2, _FIRST_ROOM):
+            vars(self).update(vars(self.compacted()))
+
     def compacted(self) -> FlatNetwork:
         """Return the same network without the words that belong to nobody, in an order of its own."""
         packed = FlatNetwork(self.inside)
@@ -232,6 +238,7 @@ class FlatNetwork:
             parts[:] = [moved[part] for part in parts.tolist()]
         packed.root = moved[self.root]
         packed.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
+        packed._shown.update((moved[node], shown) for node, shown in self._shown.items() if node in moved)
         return packed
 
     def _copy(self, other: FlatNetwork, node: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -28,6 +30,9 @@ class KeyIndex:
     def __init__(self) -> None:
         self._table: Slots = np.full(_SMALLEST, _EMPTY, np.int32)
         self._used = 0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_table": np.array(state["_table"])})
 
     def __len__(self) -> int:
         return self._used

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from unlearnspn.blocks import COUNTS, MOMENTS, OUTSIDE, Inside
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding, NumericCoder
-from unlearnspn.exact_sum import Moments, Words, sum_columns
+from unlearnspn.exact_sum import Moments, Window, Words, sum_columns
 from unlearnspn.ground import Ground, make_ground
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import GTest, IndependenceTest
@@ -73,6 +73,11 @@ class Learner:
     leaves: Sequence[Leaf[Any]]
     #: The joint distribution of the categorical variables of a naive factorization, if they are to have one.
     tree: ChowLiu | None = None
+    #: The limbs of each variable's sums, as they are now: records go on to others.
+    windows: Counts = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "windows", self.records.totals.windows)
 
     @cached_property
     def _joint_leaf(self) -> LearnedDistribution[Any]:
@@ -116,7 +121,7 @@ class Learner:
             records.place,
             encoding.sizes,
             encoding.prints,
-            records.totals.windows,
+            self.windows,
             self._hides,
             self.inside.leaves,
             self._joins_tree,
@@ -224,7 +229,7 @@ class Learner:
         if variables.size == 0:
             return []
         records = self.records
-        windows = records.totals.windows[variables]
+        windows = self.windows[variables]
         ends = np.cumsum(1 + windows[:, 1] + windows[:, 2])
         words = np.zeros(ends[-1], np.int64)
         sum_columns(words, records.values.view(np.int64), rows, records.place[variables], windows)
@@ -237,7 +242,7 @@ class Learner:
         if kind == OUTSIDE:
             return leaf.statistics
         if kind == MOMENTS:
-            return Moments.from_words(leaf.statistics, self.records.totals.window(variable))
+            return Moments.from_words(leaf.statistics, Window(*self.windows[variable].tolist()))
         above = parent or leaf
         assert above.marginals is not None
         sizes = self.encoding.sizes[above.scope]

@@ -94,7 +94,7 @@ class Model:
         self._circuit: Circuit | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "learner": None, "_derivation": None, "_circuit": None}
+        return {**vars(self), "learner": None, "_digests": None, "_derivation": None, "_circuit": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "_derivation": Derivation()})

@@ -40,6 +40,8 @@ T = TypeVar("T", bound=np.generic)
 
 _LANES = 8  # 64-bit lanes of the multiset digest
 _NOBODY = np.zeros(0, np.int64)
+#: The arrays that have a row for each slot.
+_BY_SLOT = ("live", "keys", "ids", "values", "levels", "codes", "features")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,12 @@ class Records:
         records = cls(schema, seed, n_bins)
         records._fill(ids, table)
         return records
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays may come from a file that is mapped read-only, but requests write into them.
+        vars(self).update(state)
+        for name in _BY_SLOT:
+            setattr(self, name, np.require(getattr(self, name), requirements="W"))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -202,7 +210,7 @@ class Records:
     def _allocate(self, capacity: int) -> None:
         """Make room for `capacity` slots, keeping what is there; slots beyond must be free."""
         self.free.extend(range(capacity - 1, self.capacity - 1, -1))
-        for name in ("live", "keys", "ids", "values", "levels", "codes", "features"):
+        for name in _BY_SLOT:
             setattr(self, name, _resized(getattr(self, name), capacity))
 
     def _fill(self, ids: Sequence[RecordId], table: Table) -> None:

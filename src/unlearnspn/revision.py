@@ -96,6 +96,7 @@ class Revision:
         for node in self._replaced:
             self.network.free(node)
         self._replaced.clear()
+        self.network.tidy_up()
 
     def take_back(self) -> None:
         """Make the network what it was before."""
