@@ -12,8 +12,8 @@ NOBODY = np.zeros(0, np.int64)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 2**64 - 1)), max_size=120))
 def test_it_finds_what_a_dictionary_finds(requests):
     keys, known, index = np.zeros(128, np.uint64), {}, KeyIndex()
-    for slot, (adds, key) in enumerate(requests):
-        key %= 97 if slot % 2 else 2**64  # small keys meet in the same places
+    for slot, (adds, number) in enumerate(requests):
+        key = number % 97 if slot % 2 else number  # small keys meet in the same places
         if adds and key not in known:
             keys[slot] = key
             index.add(keys, np.array([slot]))

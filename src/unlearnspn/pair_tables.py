@@ -105,7 +105,8 @@ def pair_cells(scope: Scope, sizes: Counts) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _lookup(count: int, table: Counts) -> int:
+def lookup(count: int, table: Counts) -> int:
+    """Return count·ln(count) as an integer, from a table as far as it goes."""
     return table[count] if count < table.size else x_log_x(count)
 
 
@@ -124,16 +125,16 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
             if count:
                 in_row += count
                 columns[b] += count
-                half_g += _lookup(count, logs)
+                half_g += lookup(count, logs)
         if in_row:
             filled_rows += 1
             total += in_row
-            half_g -= _lookup(in_row, logs)
+            half_g -= lookup(in_row, logs)
     for b in range(1, n_columns):
         if columns[b]:
             filled_columns += 1
-            half_g -= _lookup(columns[b], logs)
-    half_g += _lookup(total, logs)
+            half_g -= lookup(columns[b], logs)
+    half_g += lookup(total, logs)
     return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0)
 
 

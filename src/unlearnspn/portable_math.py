@@ -21,7 +21,7 @@ _INVERSE_TWO_PI = 0.15915494309189535
 #: Fractional bits of the integers that `x_log_x` returns.
 X_LOG_X_BITS = 24
 
-_TABULATED = 4096
+_TABULATED = 1 << 16
 
 
 @njit(cache=True, nogil=True)

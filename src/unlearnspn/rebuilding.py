@@ -182,8 +182,8 @@ def _ask_independence_again(
         start = node + words[node + INDEPENDENCE]
         known = words[start : start + length_of_answer(words, start, scope, ground.sizes)].copy()
         for changed, sign in ((minus, -1), (plus, 1)):
-            shift_pairs(known, 0, ground.codes, changed, scope, ground.sizes, ground.prints, sign)
-        if answers_hold(known, 0, scope, ground.sizes, ground.cut, ground.logs):
+            shift_pairs(known, 0, ground.codes, changed, scope, ground.sizes, ground.prints, ground.logs, sign)
+        if answers_hold(known, 0, ground.cut):
             return known
     return ask_pairs(ground.codes, rows, scope, ground.sizes, ground.prints, ground.cut, ground.logs, known)
 

@@ -149,7 +149,7 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
     _shift_marginals(words, ground, node, rows, sign)
     if words[node + INDEPENDENCE] > 0:
         start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
-        shift_pairs(words, start, ground.codes, rows, scope, ground.sizes, ground.prints, sign)
+        shift_pairs(words, start, ground.codes, rows, scope, ground.sizes, ground.prints, ground.logs, sign)
     if words[node + CLUSTERING] > 0:
         space = _space(ground, words, node)
         shift_rounds(space, rounds_of(words, node, space), rows, sign)
@@ -230,10 +230,8 @@ def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: R
     n_records = words[node + N_RECORDS]
     if (n_records <= ground.min_rows) != (n_records - plus.size + minus.size <= ground.min_rows):
         return False
-    if words[node + INDEPENDENCE] > 0:
-        start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
-        if not answers_hold(words, start, scope, ground.sizes, ground.cut, ground.logs):
-            return False
+    if words[node + INDEPENDENCE] > 0 and not answers_hold(words, node + words[node + INDEPENDENCE], ground.cut):
+        return False
     return words[node + CLUSTERING] == 0 or _clusters_alike(words, ground, node, minus, plus)
 
 

@@ -4,8 +4,9 @@ The search is breadth-first: the first variable asks all others, those that depe
 ones that are left, and so on; then the next group starts. So a group of many variables takes little more than one
 question for each, and a record changes one cell of the table of each pair that was asked.
 
-Words of an answer: the number of pairs; two words of hash; for each pair its variables' places in the scope and whether
-they depend on each other; then the tables of all pairs, one after another.
+Words of an answer: the number of pairs; two words of hash; for each pair its variables' places in the scope, whether
+they depend on each other, G/2, its degrees of freedom, and how many rows have both; then the tables of all pairs, one
+after another. G/2 is a sum of integers, so what one row changes in it can be added or taken out exactly.
 """
 
 from __future__ import annotations
@@ -17,18 +18,50 @@ from unlearnspn.coding import Codes
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.components import find, join
-from unlearnspn.pair_tables import cell_hash, g_statistic
+from unlearnspn.pair_tables import cell_hash, g_statistic, lookup
 from unlearnspn.portable_math import X_LOG_X_BITS
 from unlearnspn.slices import Counts, Rows, Scope
 
-HEAD, PER_PAIR = 3, 3
+HEAD, PER_PAIR = 3, 6
+#: Where things are among the words of a pair.
+HUB, OTHER, DEPENDS, HALF_G, FREEDOM, TOTAL = range(6)
 
 
 @njit(cache=True, nogil=True)
-def _depend(cells: Counts, n_rows: int, n_columns: int, cut: float, logs: Counts) -> bool:
+def _depend(half_g: int, freedom: int, cut: float) -> bool:
     """Tell whether G exceeds 2·cut·degrees of freedom."""
-    half_g, freedom = g_statistic(cells, n_rows, n_columns, logs)
     return freedom > 0 and half_g > cut * freedom * (1 << X_LOG_X_BITS)
+
+
+@njit(cache=True, nogil=True)
+def _change(count: int, sign: int, logs: Counts) -> int:
+    """Return by how much count·log(count) changes if one comes or goes."""
+    return lookup(count + sign, logs) - lookup(count, logs)
+
+
+@njit(cache=True, nogil=True)
+def _shift_statistic(
+    words: Words, pair: int, cells: Counts, a: int, b: int, n_rows: int, n_columns: int, sign: int, logs: Counts
+) -> None:
+    """Bring G/2 up to date for a row with these codes, which is not in the table yet, or still is."""
+    in_row, in_column = 0, 0
+    for k in range(1, n_columns):
+        in_row += cells[a * n_columns + k]
+    for k in range(1, n_rows):
+        in_column += cells[k * n_columns + b]
+    cell, total = cells[a * n_columns + b], words[pair + TOTAL]
+    cells[a * n_columns + b] += sign
+    words[pair + TOTAL] += sign
+    if min(in_row, in_row + sign) == 0 or min(in_column, in_column + sign) == 0:
+        half_g, freedom = g_statistic(cells, n_rows, n_columns, logs)
+        words[pair + HALF_G], words[pair + FREEDOM] = half_g, freedom
+        return
+    words[pair + HALF_G] += (
+        _change(cell, sign, logs)
+        - _change(in_row, sign, logs)
+        - _change(in_column, sign, logs)
+        + _change(total, sign, logs)
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -117,9 +150,13 @@ def ask_pairs(
             start = 0
             for other in others:
                 n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
-                depends = _depend(cells[start : start + n_rows * n_columns], n_rows, n_columns, cut, logs)
+                table = cells[start : start + n_rows * n_columns]
+                half_g, freedom = g_statistic(table, n_rows, n_columns, logs)
+                depends = _depend(half_g, freedom, cut)
                 start += n_rows * n_columns
-                pairs[n_asked, 0], pairs[n_asked, 1], pairs[n_asked, 2] = hub, other, depends
+                pair = pairs[n_asked]
+                pair[HUB], pair[OTHER], pair[DEPENDS], pair[HALF_G] = hub, other, depends, half_g
+                pair[FREEDOM], pair[TOTAL] = freedom, table.reshape(n_rows, n_columns)[1:, 1:].sum()
                 n_asked += 1
                 if depends:
                     waiting[other] = False
@@ -165,7 +202,15 @@ def _hash_tables(words: Words, scope: Scope, sizes: Counts, prints: Keys) -> Non
 
 @njit(cache=True, nogil=True)
 def shift_pairs(
-    words: Words, start: int, codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, sign: int
+    words: Words,
+    start: int,
+    codes: Codes,
+    rows: Rows,
+    scope: Scope,
+    sizes: Counts,
+    prints: Keys,
+    logs: Counts,
+    sign: int,
 ) -> None:
     """Count rows in, or out, in the words of an answer that starts somewhere."""
     factor = np.uint64(sign)
@@ -174,28 +219,28 @@ def shift_pairs(
     for k in range(words[start]):
         pair = start + HEAD + PER_PAIR * k
         u, v = scope[words[pair]], scope[words[pair + 1]]
-        n_columns = sizes[v]
+        n_rows, n_columns = sizes[u], sizes[v]
+        cells = words[at : at + n_rows * n_columns]
         for row in rows:
             a, b = np.int64(codes[row, u]), np.int64(codes[row, v])
-            words[at + a * n_columns + b] += sign
+            if a > 0 and b > 0:
+                _shift_statistic(words, pair, cells, a, b, n_rows, n_columns, sign, logs)
+            else:
+                cells[a * n_columns + b] += sign
             cell = cell_hash(prints[u, a], prints[v, b])
             low += factor * cell
             high += factor * mix64(cell)
-        at += sizes[u] * n_columns
+        at += n_rows * n_columns
     words[start + 1], words[start + 2] = np.int64(low), np.int64(high)
 
 
 @njit(cache=True, nogil=True)
-def answers_hold(words: Words, start: int, scope: Scope, sizes: Counts, cut: float, logs: Counts) -> bool:
+def answers_hold(words: Words, start: int, cut: float) -> bool:
     """Tell whether every pair that was asked still gives the same answer: then the same pairs would be asked."""
-    at = start + HEAD + PER_PAIR * words[start]
     for k in range(words[start]):
         pair = start + HEAD + PER_PAIR * k
-        n_rows, n_columns = sizes[scope[words[pair]]], sizes[scope[words[pair + 1]]]
-        cells = words[at : at + n_rows * n_columns]
-        if _depend(cells, n_rows, n_columns, cut, logs) != (words[pair + 2] == 1):
+        if _depend(words[pair + HALF_G], words[pair + FREEDOM], cut) != (words[pair + DEPENDS] == 1):
             return False
-        at += n_rows * n_columns
     return True
 
 
@@ -205,6 +250,6 @@ def answered_groups(words: Words, width: int) -> Counts:
     parents = np.arange(width)
     for k in range(words[0]):
         pair = HEAD + PER_PAIR * k
-        if words[pair + 2]:
+        if words[pair + DEPENDS]:
             join(parents, words[pair], words[pair + 1])
     return np.array([find(parents, i) for i in range(width)])

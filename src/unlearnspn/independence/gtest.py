@@ -46,8 +46,8 @@ class GTest:
         """Change one cell of each pair for each row; ask anew if a pair answers otherwise now."""
         codes, encoding, revised = data.records.codes, data.encoding, statistics.copy()
         for changed, sign in ((minus, -1), (plus, 1)):
-            shift_pairs(revised, 0, codes, changed, data.scope, encoding.sizes, encoding.prints, sign)
-        if answers_hold(revised, 0, data.scope, encoding.sizes, float(self.threshold), x_log_x_table()):
+            shift_pairs(revised, 0, codes, changed, data.scope, encoding.sizes, encoding.prints, x_log_x_table(), sign)
+        if answers_hold(revised, 0, float(self.threshold)):
             return revised
         return self._ask(data, rows(), revised)
 
