@@ -1,7 +1,6 @@
 """The circuit as a structure: expressions, flat arrays, derivation from the network, identity."""
 
 import copy
-import gc
 import math
 import pickle
 from itertools import pairwise
@@ -221,18 +220,24 @@ def test_what_was_derived_before_is_used_again_and_forgotten_with_its_nodes():
     group = rng.integers(0, 4, 400)
     table = np.column_stack([10.0 * group, -7.0 * group]) + rng.standard_normal((400, 2))
     spn = SPN(min_rows=20, threshold=0.2).fit(table)
-    derivation = spn._model._derivation
+    derivation, network = spn._model._derivation, spn._model.network
+
+    def names():
+        """Return the digests by which expressions are remembered: those of all nodes but leaves."""
+        return {network.digests[node][0] for node in network.below(network.root)}
+
     spn.circuit_  # noqa: B018
     before = dict(derivation._known)
+    assert set(before) == names()
     steady = next(i for i in range(400) if not spn.unlearn(i, dry_run=True).recoded)
     assert not spn.unlearn(steady).recoded
     spn.circuit_  # noqa: B018
-    kept = [node for node, expression in derivation._known.items() if before.get(node) is expression]
+    kept = [name for name, expression in derivation._known.items() if before.get(name) is expression]
     assert len(kept) > 0.5 * len(before)
-    del before, kept
-    gc.collect()
-    inner = [node for _, node in spn._model.root.walk() if node.operation is not Operation.CREATE_LEAF]
-    assert set(derivation._known) == set(inner)
+    assert set(kept) == names() & set(before)
+    assert set(derivation._known) == names()
+    assert set(before) - names()
+    assert not derivation._used
 
 
 def chain(n_columns=24):

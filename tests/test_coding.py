@@ -16,10 +16,12 @@ from unlearnspn.coding import (
     FEATURE_STD,
     MAX_GROUPS,
     CategoricalCoder,
-    Encoding,
     NumericCoder,
 )
 from unlearnspn.exact_sum import Moments
+from unlearnspn.records import Records
+from unlearnspn.schema import Schema
+from unlearnspn.tables import read_table
 
 KEY = 99
 doubles = st.floats(allow_nan=False, allow_infinity=False)
@@ -33,13 +35,17 @@ def columns(draw, min_size=1):
     return np.array(values) + 0.0, np.array(hashes, np.uint64)
 
 
-def numeric(values, n_bins=4):
-    values = np.array(values, np.float64)
-    return NumericCoder.learn(KEY, values, np.arange(len(values), dtype=np.uint64), n_bins)
-
-
 def moments(values):
     return Moments.of(np.array(values, np.float64).reshape(-1, 1), np.arange(len(values)))
+
+
+def learn(values, hashes, n_bins):
+    return NumericCoder.learn(KEY, values, hashes, n_bins, moments(values))
+
+
+def numeric(values, n_bins=4):
+    values = np.array(values, np.float64)
+    return learn(values, np.arange(len(values), dtype=np.uint64), n_bins)
 
 
 # -- numeric -----------------------------------------------------------------------------------------------------------
@@ -49,7 +55,7 @@ def moments(values):
 @given(columns(), st.integers(2, 8))
 def test_edges_are_the_values_of_the_smallest_hashes(column, n_bins):
     values, hashes = column
-    coder = NumericCoder.learn(KEY, values, hashes, n_bins)
+    coder = learn(values, hashes, n_bins)
     observed = [(h, v) for h, v in zip(hashes.tolist(), values.tolist(), strict=True) if v == v]
     landmarks = sorted(observed)[: n_bins - 1]
     assert coder.landmarks.tolist() == [h for h, _ in landmarks]
@@ -60,7 +66,7 @@ def test_edges_are_the_values_of_the_smallest_hashes(column, n_bins):
 @settings(max_examples=200, deadline=None)
 @given(columns(), st.integers(2, 8), st.lists(cells, max_size=10))
 def test_codes_count_the_edges_below(column, n_bins, others):
-    coder = NumericCoder.learn(KEY, *column, n_bins)
+    coder = learn(*column, n_bins)
     values = [*column[0].tolist(), *others]
     expected = [0 if math.isnan(v) else 1 + sum(edge < v for edge in coder.edges.tolist()) for v in values]
     assert coder.codes(np.array(values)).tolist() == expected
@@ -71,7 +77,7 @@ def test_codes_count_the_edges_below(column, n_bins, others):
 @given(columns(min_size=2), st.integers(2, 6))
 def test_only_a_landmark_moves_the_edges(column, n_bins):
     values, hashes = column
-    coder = NumericCoder.learn(KEY, values, hashes, n_bins)
+    coder = learn(values, hashes, n_bins)
     for row in range(len(values)):
         rest = np.delete(np.arange(len(values)), row)
         asked = []
@@ -81,11 +87,12 @@ def test_only_a_landmark_moves_the_edges(column, n_bins):
             return values[rest], hashes[rest]
 
         revised = coder.revise(moments(values[rest]), values[[row]], hashes[[row]], remaining)
-        fresh = NumericCoder.learn(KEY, values[rest], hashes[rest], n_bins)
+        fresh = learn(values[rest], hashes[rest], n_bins)
         assert bool(asked) == (hashes[row] in coder.landmarks)
         if not asked:
             assert revised.edges is coder.edges
-        assert revised.kept() == fresh.kept()
+        assert revised.kept == fresh.kept
+        assert (revised.scale, revised.centre) == (fresh.scale, fresh.centre)
         assert revised.released == fresh.released
 
 
@@ -212,65 +219,80 @@ def test_just_beyond_the_limit():
 
 # -- all variables -----------------------------------------------------------------------------------------------------
 
-
-def encoding_of(table, coders):
-    """Encode rows of two categorical variables, around a numeric one."""
-    levels = np.column_stack([coders[v].levels([row[i] for row in table]) for i, v in enumerate((0, 2))])
-    return Encoding.of(coders).revised(coders, levels[:0], levels, np.array([0, 2])), levels
+NOBODY = np.zeros(0, np.int64)
 
 
-def by_category(encoding, variable):
+def table_of(pairs):
+    """Return a table of two categorical variables, around a numeric one whose coding no record changes."""
+    return read_table(np.array([(first, 1.0, second) for first, second in pairs], object))
+
+
+def learned(pairs, ids=None):
+    table = table_of(pairs)
+    schema = Schema.of(table, [True, False, True], None)
+    return Records.learn(schema, KEY, 4, list(range(len(pairs)) if ids is None else ids), table)
+
+
+def by_category(coded, variable):
+    """Return how many records have each category, by what records or a staged change of them say."""
+    encoding = coded.encoding
     start, end = encoding.level_starts[variable : variable + 2]
-    counts = encoding.level_counts[start:end].tolist()
-    return {c: n for c, n in zip(encoding.categorical(variable).categories, counts, strict=True) if c is not None}
+    counts = coded.totals.level_counts[start:end].tolist()
+    categories = encoding.categorical(variable).categories
+    assert len(categories) == len(counts)
+    assert all(n == 0 for c, n in zip(categories, counts, strict=True) if c is None)
+    return {c: n for c, n in zip(categories, counts, strict=True) if c is not None}
 
 
 def test_a_category_vanishes_with_its_last_record():
-    table = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]
-    middle = numeric([1.0, 2.0, 3.0, 4.0, 5.0])
-    coders = [CategoricalCoder.learn(1, list("abc")), middle, CategoricalCoder.learn(2, list("xyz"))]
-    encoding, levels = encoding_of(table, coders)
-    variables = np.array([0, 2])
-    assert by_category(encoding, 0) == Counter(row[0] for row in table)
-    assert by_category(encoding, 2) == Counter(row[1] for row in table)
-    assert encoding.sizes.tolist() == [4, 5, 4]
+    pairs = [("a", "x"), ("b", "x"), ("b", "y"), ("c", "y"), ("c", "z")]
+    records = learned(pairs)
+    encoding = records.encoding
+    assert by_category(records, 0) == Counter(first for first, _ in pairs)
+    assert by_category(records, 2) == Counter(second for _, second in pairs)
+    assert encoding.sizes.tolist() == [4, 3, 4]
     assert encoding.level_starts.tolist() == [0, 3, 3, 6]
 
-    revised = encoding.revised(coders, levels[[0, 1]], levels[:0], variables)  # the last "a" and both "x"
+    staged = records.stage(np.array([0, 1]), [], None)  # the last "a" and both "x"
+    revised = staged.encoding
     assert revised.categorical(0).categories == (None, "b", "c")
     assert revised.categorical(2).categories == (None, "y", "z")
-    assert by_category(revised, 0) == {"b": 1, "c": 2}
-    assert by_category(revised, 2) == {"y": 2, "z": 1}
+    assert by_category(staged, 0) == {"b": 1, "c": 2}
+    assert by_category(staged, 2) == {"y": 2, "z": 1}
     assert revised.level_prints[[0, 3]].tolist() == [0, 0]
+    assert not revised.level_digests[[0, 3]].any()
     assert revised.prints[0, 1] == revised.prints[2, 1] == 0
-    assert by_category(encoding, 0) == {"a": 1, "b": 2, "c": 2}  # what was there before is untouched
+    assert records.encoding is encoding
+    assert encoding.categorical(0).categories == ("a", "b", "c")
+    assert by_category(records, 0) == {"a": 1, "b": 2, "c": 2}  # what was there before is untouched
 
-    fresh, _ = encoding_of(table[2:], [CategoricalCoder.learn(1, "bc"), middle, CategoricalCoder.learn(2, "yz")])
-    assert revised.kept() == fresh.kept()
-    assert [coder.released for coder in revised.coders] == [coder.released for coder in fresh.coders]
+    fresh = learned(pairs[2:], [2, 3, 4])
+    assert revised.kept == fresh.encoding.kept
+    assert staged.totals.digest(revised) == fresh.totals.digest(fresh.encoding)
+    assert [coder.released for coder in revised.coders] == [coder.released for coder in fresh.encoding.coders]
     assert revised.codes_like(encoding)
     passing = revised.coming_from(encoding)
     assert np.array_equal(passing.prints, encoding.prints)
 
 
 def test_a_category_that_leaves_and_comes_at_once_stays():
-    table = [("a", "x"), ("b", "x")]
-    coders = [CategoricalCoder.learn(1, "ab"), numeric([1.0, 2.0]), CategoricalCoder.learn(2, "x")]
-    encoding, levels = encoding_of(table, coders)
-    revised = encoding.revised(coders, levels[[0]], np.array([[0, -1]], np.int32), np.array([0, 2]))
-    assert by_category(revised, 0) == {"a": 1, "b": 1}
-    assert by_category(revised, 2) == {"x": 1}
+    records = learned([("a", "x"), ("b", "x")])
+    staged = records.stage(np.array([0]), [2], table_of([("a", None)]))
+    assert by_category(staged, 0) == {"a": 1, "b": 1}
+    assert by_category(staged, 2) == {"x": 1}
+    assert staged.encoding.categorical(0).categories == ("a", "b")
 
 
 def test_a_new_category_takes_the_free_code():
-    table = [("a", "x"), ("b", "x")]
-    coders = [CategoricalCoder.learn(1, "ab"), numeric([1.0, 2.0]), CategoricalCoder.learn(2, "x")]
-    encoding, levels = encoding_of(table, coders)
-    without = encoding.revised(coders, levels[[0]], levels[:0], np.array([0, 2]))
-    extended = [without.categorical(0).extend(["new", "newer"]), *without.coders[1:]]
-    plus = np.array([[0, 0], [2, -1]], np.int32)
-    grown = without.revised(extended, levels[:0], plus, np.array([0, 2]))
-    assert grown.categorical(0).categories == ("new", "b", "newer")
+    records = learned([("a", "x"), ("b", "x")])
+    encoding = records.encoding
+    without = records.stage(np.array([0]), [], None)
+    records.commit(without)
+    grown = records.stage(NOBODY, [2, 3], table_of([("new", "x"), ("newer", None)]))
+    assert grown.encoding.categorical(0).categories == ("new", "b", "newer")
     assert by_category(grown, 0) == {"new": 1, "b": 1, "newer": 1}
     assert by_category(grown, 2) == {"x": 2}
-    assert not grown.codes_like(encoding)
+    assert records.levels[grown.plus].tolist() == [[0, 0], [2, -1]]
+    assert records.codes[grown.plus].tolist() == [[1, 1, 1], [3, 1, 0]]
+    assert not grown.encoding.codes_like(encoding)
+    assert by_category(records, 0) == {"b": 1}  # what was there before is untouched

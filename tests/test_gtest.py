@@ -1,6 +1,7 @@
 """The G-test against SciPy's, its groups against SciPy's components, its tables against a recount."""
 
 import itertools
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,8 @@ from scipy.stats import chi2_contingency
 
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.independence import GTest
-from unlearnspn.pair_tables import count_pairs, g_statistic, pair_cells
+from unlearnspn.independence.asked_pairs import HEAD, PER_PAIR, length_of_answer
+from unlearnspn.pair_tables import PairTables, count_pairs, g_statistic, pair_cells
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
@@ -124,15 +126,79 @@ def test_tables_are_the_crossed_counts():
     assert tables.tolist() == np.concatenate(expected).tolist()
 
 
+def asked(words, data):
+    """Read the pairs that were asked, their answers and their tables from the words of a G-test."""
+    pairs = words[HEAD : HEAD + PER_PAIR * words[0]].reshape(-1, PER_PAIR)
+    assert words.size == length_of_answer(words, 0, data.scope, data.encoding.sizes)
+    shapes = [tuple(data.encoding.sizes[data.scope[pair[:2]]]) for pair in pairs]
+    ends = np.cumsum([rows * columns for rows, columns in shapes])
+    tables = np.split(words[HEAD + PER_PAIR * words[0] :], ends[:-1])
+    return [(*pair.tolist(), table.reshape(shape)) for pair, table, shape in zip(pairs, tables, shapes, strict=True)]
+
+
+@pytest.mark.parametrize("threshold", [0.01, 0.6, 1.0, 3.0, 100.0])
+def test_no_pair_is_asked_twice_nor_in_vain_and_its_table_is_the_crossed_counts(threshold):
+    data = replace(partly_dependent(2), scope=np.array([7, 0, 4, 1, 8, 2]))
+    rows = np.arange(0, 150, 3)
+    groups = list(range(data.scope.size))
+    found = asked(GTest(threshold).learn(data, rows), data)
+    for hub, other, depends, table in found:
+        u, v = data.scope[[hub, other]]
+        assert table.tolist() == crossed(data.records.codes[rows], u, v, data.encoding.sizes).tolist()
+        g, freedom = scipy_g(table[1:, 1:])
+        assert depends == (freedom > 0 and g > 2 * threshold * freedom)
+        assert groups[hub] != groups[other]  # else the answer was known
+        if depends:
+            groups = [groups[hub] if group == groups[other] else group for group in groups]
+    assert len({frozenset(pair[:2]) for pair in found}) == len(found)
+    told_apart = {frozenset(pair[:2]) for pair in found}
+    pairs = itertools.combinations(range(data.scope.size), 2)
+    assert all(groups[a] == groups[b] or frozenset((a, b)) in told_apart for a, b in pairs)
+
+
+permuted = st.permutations(range(60))
+three_cuts = st.tuples(*[st.integers(0, 60)] * 3).map(sorted)
+
+
+def divided(order, cuts):
+    return (np.array(order[a:b], np.int64) for a, b in zip([0, *cuts[:2]], cuts, strict=True))
+
+
 @settings(max_examples=100, deadline=None)
-@given(st.permutations(range(60)), st.tuples(*[st.integers(0, 60)] * 3).map(sorted))
+@given(permuted, three_cuts)
 def test_shifted_tables_equal_a_recount(order, cuts):
-    kept, minus, plus = (np.array(order[a:b], np.int64) for a, b in zip([0, *cuts[:2]], cuts, strict=True))
-    test, data = GTest(), example_slice()
-    old = test.learn(data, np.append(kept, minus))
+    kept, minus, plus = divided(order, cuts)
+    data = example_slice()
+    old = PairTables.learn(data, np.append(kept, minus))
     before = old.cells.tobytes(), old.hashes.tobytes()
-    rows = np.append(kept, plus)
-    revised, fresh = test.revise(old, data, minus, plus, lambda: rows), test.learn(data, rows)
+    revised, fresh = old.revise(data, minus, plus), PairTables.learn(data, np.append(kept, plus))
     assert revised.cells.tolist() == fresh.cells.tolist()
     assert revised.hashes.tolist() == fresh.hashes.tolist()
     assert (old.cells.tobytes(), old.hashes.tobytes()) == before
+
+
+@settings(max_examples=200, deadline=None)
+@given(permuted, three_cuts, st.sampled_from([0.1, 0.5, 0.7, 1.0, 3.0]))
+def test_a_revised_answer_equals_one_that_is_asked_anew(order, cuts, threshold):
+    kept, minus, plus = divided(order, cuts)
+    test, data = GTest(threshold), example_slice()
+    old = test.learn(data, np.append(kept, minus))
+    before = old.tobytes()
+    rows = np.append(kept, plus)
+    revised, fresh = test.revise(old, data, minus, plus, lambda: rows), test.learn(data, rows)
+    assert revised.tolist() == fresh.tolist()
+    assert old.tobytes() == before
+
+
+def test_answers_that_change_are_asked_anew_and_others_are_not():
+    data, rng, asked_anew = example_slice(), np.random.default_rng(0), []
+    for _ in range(100):
+        rows = rng.permutation(60)
+        test, minus, kept = GTest(0.7), np.sort(rows[:4]), np.sort(rows[4:])
+        old, called = test.learn(data, np.arange(60)), []
+        revised = test.revise(old, data, minus, minus[:0], lambda kept=kept, called=called: called.append(1) or kept)
+        assert revised.tolist() == test.learn(data, kept).tolist()
+        answers = [[pair[:3] for pair in asked(words, data)] for words in (old, revised)]
+        assert bool(called) == (answers[0] != answers[1])
+        asked_anew.append(bool(called))
+    assert {True, False} == set(asked_anew)

@@ -8,7 +8,7 @@ import pytest
 
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
-from unlearnspn.network import Address, Node
+from unlearnspn.network import Address, Factor, Node
 
 ALPHA, UNSEEN = 0.2, 0.01
 
@@ -33,26 +33,33 @@ def test_addresses_print_the_way_down(address, printed):
 
 
 def test_walk_goes_down_before_it_goes_on():
-    leaves = [Node(Operation.CREATE_LEAF, 0, scope(v), 2) for v in range(3)]
-    pair = Node(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1), 2, children=tuple(leaves[:2]))
-    product = Node(Operation.SPLIT_VARIABLES, 0, scope(0, 1, 2), 2, children=(pair, leaves[2]))
-    other = Node(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1, 2), 2, children=tuple(leaves))
-    root = Node(Operation.SPLIT_DATA, 0, scope(0, 1, 2), 4, children=(product, other), clusters=(0, 2))
+    factors = [Factor(scope(v), f"statistics of {v}") for v in range(3)]
+    pair = Node(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1), 2, factors=tuple(factors[:2]))
+    product = Node(Operation.SPLIT_VARIABLES, 0, scope(0, 1, 2), 2, parts=(pair,), factors=(factors[2],))
+    other = Node(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1, 2), 2, factors=tuple(factors))
+    root = Node(Operation.SPLIT_DATA, 0, scope(0, 1, 2), 4, parts=(product, other), clusters=(0, 2))
     walked = list(root.walk())
     assert [str(address) for address, _ in walked] == [
         "/",
         "/0",
+        "/0/{2}",  # the leaves of a product come first
         "/0/{0-1}",
         "/0/{0-1}/{0}",
         "/0/{0-1}/{1}",
-        "/0/{2}",
         "/2",
         "/2/{0}",
         "/2/{1}",
         "/2/{2}",
     ]
-    assert [node for _, node in walked[:3]] == [root, product, pair]
-    assert walked[6][1] is other
+    inner = {0: root, 1: product, 3: pair, 6: other}
+    for place, (_, node) in enumerate(walked):
+        if place in inner:
+            assert node is inner[place]
+        else:
+            assert (node.operation, node.n_records) == (Operation.CREATE_LEAF, 2)
+            assert node.statistics == f"statistics of {node.scope[0]}"
+            assert node.children == ()
+    assert [node for _, node in root.walk()] == [node for _, node in walked]
 
 
 @pytest.fixture(scope="module", params=["gtest", "rdc", "three clusters"])

@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
+from unlearnspn.clustering.lloyd import line_width, rounds_at
 from unlearnspn.coding import FEATURE_STD
 from unlearnspn.hashing import mix64
 from unlearnspn.records import Records
@@ -26,6 +27,17 @@ def slice_of(X, categorical=None, key=5):
     return Slice(records, records.encoding, np.arange(len(table.columns)), key)
 
 
+def rounds_of(words, data, clustering):
+    """Read what a clustering keeps from its words."""
+    width = int(clustering.space(data).offsets[-1])
+    assert width == line_width(words)
+    return rounds_at(words, 0, width)
+
+
+def learn(clustering, data, rows=None):
+    return rounds_of(clustering.learn(data, data.records.rows if rows is None else rows), data, clustering)
+
+
 def blobs(seed, n_blobs, n_rows=150, spread=1.0):
     rng = np.random.default_rng(seed)
     centres = rng.normal(0.0, 6.0, (n_blobs, 4))
@@ -37,18 +49,19 @@ def blobs(seed, n_blobs, n_rows=150, spread=1.0):
 def test_a_fine_lattice_gives_lloyds_algorithm(n_clusters, seed):
     data = slice_of(blobs(seed, n_clusters), key=seed)
     clustering = QKMeans(n_clusters, FINE, max_rounds=100)
-    rounds = clustering.learn(data, data.records.rows)
+    words = clustering.learn(data, data.records.rows)
+    rounds = rounds_of(words, data, clustering)
     features = data.records.features.astype(float)
     lloyd = KMeans(n_clusters, init=features[rounds.seeds], n_init=1, tol=0.0, algorithm="lloyd").fit(features)
-    labels = clustering.assign(rounds, data, data.records.rows)
+    labels = clustering.assign(words, data, data.records.rows)
     assert labels.tolist() == lloyd.labels_.tolist()
-    assert rounds.sizes.tolist() == np.bincount(lloyd.labels_).tolist()
+    assert rounds.sizes.tolist() == clustering.sizes(words).tolist() == np.bincount(lloyd.labels_).tolist()
     assert np.abs(rounds.centroids[-1][:, ::2] - lloyd.cluster_centers_).max() <= 1.0
 
 
 def test_a_fine_lattice_follows_lloyds_rounds_when_clusters_overlap():
     data = slice_of(blobs(3, 4, spread=4.0), key=11)
-    rounds = QKMeans(3, FINE, max_rounds=100).learn(data, data.records.rows)
+    rounds = learn(QKMeans(3, FINE, max_rounds=100), data)
     features = data.records.features.astype(float)
     assert len(rounds.sums) > 3
     centroids = features[rounds.seeds]
@@ -62,7 +75,7 @@ def test_a_fine_lattice_follows_lloyds_rounds_when_clusters_overlap():
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0])
 def test_centroids_lie_on_the_shifted_lattice_next_to_the_means(epsilon):
     data = slice_of(example_table(80), list(CATEGORICAL))
-    rounds = QKMeans(3, epsilon, max_rounds=5).learn(data, data.records.rows)
+    rounds = learn(QKMeans(3, epsilon, max_rounds=5), data)
     spacing = round(epsilon * FEATURE_STD)
     sizes, prints = data.encoding.sizes, data.encoding.prints
     checked = 0
@@ -89,11 +102,9 @@ def test_centroids_lie_on_the_shifted_lattice_next_to_the_means(epsilon):
 
 def test_the_node_shifts_the_lattice():
     data = slice_of(blobs(0, 2))
-    rows = data.records.rows
     residues = set()
     for key in range(20):
-        moved = replace(data, key=key)
-        rounds = QKMeans(2, 1.0, 1).learn(moved, rows)
+        rounds = learn(QKMeans(2, 1.0, 1), replace(data, key=key))
         residues.add(tuple((rounds.centroids[-1][:, ::2] % FEATURE_STD)[0].tolist()))
     assert len(residues) == 20
 
@@ -102,21 +113,20 @@ def test_the_default_lattice_is_wider_for_many_variables():
     rng = np.random.default_rng(0)
     for n_variables, spacing in ((4, 4096), (16, 4096), (64, 8192)):
         data = slice_of(rng.standard_normal((30, n_variables)))
-        space = QKMeans()._space(data)
-        assert space.spacing == spacing
+        assert QKMeans().space(data).spacing == QKMeans().spacing(n_variables) == spacing
 
 
 @pytest.mark.parametrize("epsilon", [FINE, 0.1, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_it_stops_when_centroids_repeat(epsilon, seed):
     data = slice_of(blobs(seed, 3, spread=3.0), key=seed)
-    rounds = QKMeans(3, epsilon, max_rounds=200).learn(data, data.records.rows)
+    rounds = learn(QKMeans(3, epsilon, max_rounds=200), data)
     states = [centroids.tobytes() for centroids in rounds.centroids]
     assert 1 <= len(rounds.sums) < 200
     assert len(states) == len(rounds.sums) + 1
     assert states[-1] in states[:-1]
     assert len(set(states)) == len(states) - 1
-    cut = QKMeans(3, epsilon, max_rounds=1).learn(data, data.records.rows)
+    cut = learn(QKMeans(3, epsilon, max_rounds=1), data)
     assert len(cut.sums) == 1
     assert np.array_equal(cut.centroids, rounds.centroids[:2])
 
@@ -125,10 +135,10 @@ def test_it_stops_when_centroids_repeat(epsilon, seed):
 def test_seeds_survive_the_removal_of_any_other_record(n_clusters):
     data = slice_of(example_table(60), list(CATEGORICAL))
     clustering, rows = QKMeans(n_clusters), data.records.rows
-    seeds = clustering.learn(data, rows).seeds.tolist()
+    seeds = learn(clustering, data, rows).seeds.tolist()
     assert len(set(seeds)) == n_clusters
     for row in rows.tolist():
-        left = clustering.learn(data, np.delete(rows, row)).seeds.tolist()
+        left = learn(clustering, data, np.delete(rows, row)).seeds.tolist()
         assert (left == seeds) == (row not in seeds)
 
 
@@ -138,7 +148,7 @@ def test_seeds_spread_out_as_k_means_plus_plus_does():
     X = rng.standard_normal((100, 2)) * 0.01
     X[42] += 5.0
     data = slice_of(X)
-    drawn = [QKMeans().learn(replace(data, key=key), data.records.rows).seeds for key in range(200)]
+    drawn = [learn(QKMeans(), replace(data, key=key)).seeds for key in range(200)]
     assert np.mean([42 in seeds for seeds in drawn]) > 0.95
     assert len({int(seeds[0]) for seeds in drawn}) > 50
 
@@ -146,7 +156,7 @@ def test_seeds_spread_out_as_k_means_plus_plus_does():
 def test_an_empty_cluster_is_none():
     X = blobs(1, 2)
     data = slice_of(X)
-    sizes = [QKMeans(3, 50.0, 3).learn(replace(data, key=key), data.records.rows).sizes.tolist() for key in range(30)]
+    sizes = [learn(QKMeans(3, 50.0, 3), replace(data, key=key)).sizes.tolist() for key in range(30)]
     assert {sum(counts) for counts in sizes} == {150}
     assert all(len(counts) == 3 for counts in sizes)
     assert [150, 0, 0] in sizes  # the lattice is too coarse for any split
@@ -160,14 +170,15 @@ def test_an_empty_cluster_is_none():
 
 def test_fewer_different_rows_than_clusters():
     two = slice_of(np.array([[0.0, 0.0]] * 10 + [[1.0, 5.0]] * 5))
-    rounds = QKMeans(3, 0.1, 10).learn(two, two.records.rows)
+    rounds = learn(QKMeans(3, 0.1, 10), two)
     assert len(rounds.seeds) == 2
     assert sorted(rounds.sizes.tolist()) == [5, 10]
     one = slice_of(np.array([[3.0, 4.0]] * 10))
-    rounds = QKMeans(3, 0.1, 10).learn(one, one.records.rows)
+    words = QKMeans(3, 0.1, 10).learn(one, one.records.rows)
+    rounds = rounds_of(words, one, QKMeans(3))
     assert len(rounds.seeds) == 1
     assert rounds.sizes.tolist() == [10]
-    assert not QKMeans(3).assign(rounds, one, one.records.rows).any()
+    assert not QKMeans(3).assign(words, one, one.records.rows).any()
 
 
 def test_three_clusters_are_found():
@@ -175,7 +186,7 @@ def test_three_clusters_are_found():
     X = X + np.random.default_rng(0).standard_normal(X.shape)
     data = slice_of(X)
     clustering = QKMeans(3, 0.05, 20)
-    rounds = clustering.learn(data, data.records.rows)
-    assert sorted(rounds.sizes.tolist()) == [10, 20, 30]
-    labels = clustering.assign(rounds, data, data.records.rows)
+    words = clustering.learn(data, data.records.rows)
+    assert sorted(clustering.sizes(words).tolist()) == [10, 20, 30]
+    labels = clustering.assign(words, data, data.records.rows)
     assert [len(set(part.tolist())) for part in np.split(labels, [30, 50])] == [1, 1, 1]

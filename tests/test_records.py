@@ -11,7 +11,7 @@ from unlearnspn.records import Records
 from unlearnspn.schema import Schema
 from unlearnspn.tables import read_table, token
 
-ARRAYS = ("live", "keys", "values", "levels", "codes", "features")
+ARRAYS = ("live", "keys", "ids", "values", "levels", "codes", "features")
 NOBODY = np.zeros(0, np.int64)
 MARK = 0.123456789e200
 
@@ -24,9 +24,11 @@ def learn(X, ids=None):
 
 def snapshot(records):
     arrays = {name: (getattr(records, name).shape, getattr(records, name).tobytes()) for name in ARRAYS}
-    multiset, kept = records.multiset.tobytes(), records.encoding.kept()
+    multiset, kept = records.multiset.tobytes(), records.encoding.kept
+    totals = [array.tobytes() for array in records.totals]
     categories = [getattr(coder, "categories", None) for coder in records.encoding.coders]
-    return arrays, list(records.ids), dict(records.index), sorted(records.free), multiset, kept, categories
+    slots, index = records.find(list(range(-1, 200))).tolist(), (len(records.index), records.index._table.tobytes())
+    return arrays, slots, index, sorted(records.free), multiset, kept, totals, categories
 
 
 def contents(records):
@@ -38,7 +40,8 @@ def contents(records):
     numeric = np.flatnonzero(records.is_numeric)
     coded = records.codes[rows][:, numeric].tolist(), records.features[rows][:, numeric].tolist()
     released = [coder.released for coder in records.encoding.coders]
-    kept = records.encoding.kept(), records.multiset.tobytes(), released
+    totals = records.totals.digest(records.encoding), records.totals.parts.tolist()
+    kept = records.encoding.kept, totals, records.multiset.tobytes(), released
     return repr((records.ids_of(rows), columns, prints, coded, kept))
 
 
@@ -50,11 +53,14 @@ def marked(n_rows):
 
 def no_residue(records):
     free = np.array(records.free, np.int64)
-    assert sorted([*records.free, *records.rows.tolist()]) == list(range(len(records.ids)))
+    assert sorted([*records.free, *records.rows.tolist()]) == list(range(records.capacity))
     for name in ARRAYS:
-        assert len(getattr(records, name)) == len(records.ids)
+        assert len(getattr(records, name)) == records.capacity
         assert not getattr(records, name)[free].any()
-    assert all(records.ids[slot] is None for slot in records.free)
+    indexed = records.index._table[records.index._table >= 0]
+    assert len(records) == len(records.index) == len(records.rows)
+    assert sorted(indexed.tolist()) == records.rows.tolist()
+    assert records.find(records.ids_of(records.rows)).tolist() == records.rows.tolist()
 
 
 @pytest.mark.parametrize("n_new", [0, 1, 3, 50])
@@ -71,7 +77,7 @@ def test_discarding_restores_everything(n_new, n_free):
     if n_new:
         assert MARK in records.values
     if n_new > n_free:
-        assert len(records.ids) > 40
+        assert records.capacity > 40
     records.discard(staged)
     assert snapshot(records) == before
     no_residue(records)
@@ -112,8 +118,8 @@ def test_slots_are_used_again_before_room_is_made():
     staged = records.stage(NOBODY, [50, 51], read_table(X[:2]))
     assert set(staged.plus.tolist()) <= {7, 8, 9}
     records.commit(staged)
-    assert len(records.ids) == 40
-    assert records.slots([51, 50]).tolist() == staged.plus[::-1].tolist()
+    assert records.capacity == 40
+    assert records.find([51, 50]).tolist() == staged.plus[::-1].tolist()
     assert np.array_equal(records.keys[staged.plus], record_keys([50, 51]))
     no_residue(records)
 
@@ -153,7 +159,7 @@ def test_the_order_of_changes_leaves_no_trace():
     requests = [[1], [30, 2], [17]]
     for records, order in ((one, requests), (other, requests[::-1])):
         for gone in order:
-            staged = records.stage(records.slots(gone), [], None)
+            staged = records.stage(records.find(gone), [], None)
             records.adopt_codes(records.recoded(staged))
             records.commit(staged)
     left = [row for row in range(40) if row not in (1, 30, 2, 17)]

@@ -7,7 +7,8 @@ import pytest
 
 from unlearnspn import Operation
 from unlearnspn.clustering import QKMeans
-from unlearnspn.digests import node_digests
+from unlearnspn.digests import digest_network
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.independence import GTest
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.leaves import Categorical, Gaussian
@@ -50,8 +51,37 @@ class Setup:
         if node.operation is CL:  # |V| = 1 whatever the records are: there is nothing to ask again
             return CL, CL
         after = np.setdiff1d(self.rows, minus)
-        decision = Revision(self.learner).revise_operation(node, self.place, Change(minus, plus, lambda: after))
+        revision = Revision(self.learner, FlatNetwork(self.learner.inside))
+        decision = revision.revise_operation(node, self.place, Change(minus, plus, lambda: after))
         return node.operation, decision.operation
+
+    def revise(self, minus, plus=()):
+        """Revise a whole network, compiled, and return the root's operation before and after.
+
+        The network must be the one that is learned anew, to the last bit of its digests.
+        """
+        minus, plus = np.array(minus, np.int64), np.array(plus, np.int64)
+        self.records.live[plus] = False  # until a change is committed, its new records are not there yet
+        network = self.grow(np.setdiff1d(self.rows, plus))
+        before = network.operation(network.root)
+        Revision(self.learner, network).revise(minus, plus)
+        learned = self.grow(np.setdiff1d(self.rows, minus))
+        assert digest_network(self.learner, network) == digest_network(self.learner, learned)
+        self.records.live[plus] = True
+        return before, network.operation(network.root)
+
+    def grow(self, rows):
+        """Learn a network, compiled; a root keeps no rows of its own."""
+        network = FlatNetwork(self.learner.inside)
+        network.root = network.grow(self.learner, replace(self.place, keeps_rows=False), rows)
+        digest_network(self.learner, network)
+        return network
+
+    def digests(self, node):
+        """Return the digests of a network that was made in Python."""
+        network = FlatNetwork(self.learner.inside)
+        network.root = network.store(node, self.learner.hash_marginals)
+        return digest_network(self.learner, network)
 
     def learn_operation(self, minus):
         """Return the operation that learning chooses without some rows."""
@@ -80,6 +110,7 @@ def test_revise_operation_is_what_learning_chooses_for_every_pair():
     for setup, _ in random_setups(4000, seed=0):
         old, new = setup.revise_operation([0])
         assert new == setup.learn_operation([0])
+        assert setup.revise([0]) == (old, new)
         reached.add((old, new))
     assert reached == PAIRS_OF_THE_PAPER
 
@@ -89,6 +120,7 @@ def test_additions_reach_every_pair_backwards():
     for setup, _ in random_setups(4000, seed=1):
         old, new = setup.revise_operation([], [0])
         assert new == setup.learn_operation([])
+        assert setup.revise([], [0]) == (old, new)
         reached.add((old, new))
     assert {(new, old) for old, new in reached} == PAIRS_OF_THE_PAPER
 
@@ -100,6 +132,7 @@ def test_corrections_and_batches_reach_every_pair_of_operations():
         minus, plus = np.split(rng.permutation(n_rows)[: n_rows - 1], [n_rows // 2])
         old, new = setup.revise_operation(minus, plus)
         assert new == setup.learn_operation(minus)
+        assert setup.revise(minus, plus) == (old, new)
         reached.add((old, new))
     split = (NF, SU, SD, SV)
     assert reached == {(CL, CL), *((old, new) for old in split for new in split)}
@@ -149,8 +182,8 @@ def test_literal_slip_nf_to_su_is_not_relearned():
     literal = unlearn_naive_factorization(setup, before, after)
     learned = setup.learner.learn_spn(setup.place, after)
     assert (literal.operation, learned.operation) == (NF, SU)
-    assert node_digests(setup.learner, literal) != node_digests(setup.learner, learned)
-    assert setup.revise_operation([0]) == (NF, SU)
+    assert setup.digests(literal) != setup.digests(learned)
+    assert setup.revise_operation([0]) == setup.revise([0]) == (NF, SU)
 
 
 def test_literal_slip_asks_for_the_size_before():
@@ -166,10 +199,10 @@ def test_literal_slip_asks_for_the_size_before():
     else:
         pytest.fail("no table shows the slip")
     assert setup.learn_operation([0]) is NF
-    assert setup.revise_operation([0]) == (NF, NF)
+    assert setup.revise_operation([0]) == setup.revise([0]) == (NF, NF)
     wrong = setup.learner.make(_decision_for(setup, literal, after), setup.place, after)
     learned = setup.learner.learn_spn(setup.place, after)
-    assert node_digests(setup.learner, wrong) != node_digests(setup.learner, learned)
+    assert setup.digests(wrong) != setup.digests(learned)
 
 
 def _decision_for(setup, operation, rows):
