@@ -36,6 +36,7 @@ from unlearnspn.blocks import (
     Inside,
     informative_at,
     leaves_at,
+    numbers_at,
     parts_at,
     rows_at,
     scope_at,
@@ -319,10 +320,24 @@ class FlatNetwork:
         """Return a node's variables."""
         return scope_at(self.words, node)
 
-    def keeps_rows(self, node: int) -> bool:
-        """Tell whether a node keeps rows, or would if it did not split them: whether it is a cluster."""
-        parent = self.parent(node)
-        return parent >= 0 and self.words[parent + OPERATION] == blocks.SPLIT_DATA
+    def place(self, node: int) -> Place:
+        """Return where a node stands; a cluster keeps its rows."""
+        words, parent = self.words, self.parent(node)
+        is_cluster = parent >= 0 and self.operation(parent) is Operation.SPLIT_DATA
+        key, connected = int(words[node + KEY]) & _MASK, bool(words[node + CONNECTED])
+        return Place(self.scope_of(node).copy(), key, is_cluster, connected)
+
+    def place_of_part(self, node: int, number: int, scope: Words) -> Place:
+        """Return where a part of a node stands."""
+        operation = self.operation(node)
+        if operation is Operation.SPLIT_DATA:
+            return self.place(node).cluster(int(numbers_at(self.words, node)[number]))
+        return self.place(node).variables(scope.copy(), connected=operation is Operation.SPLIT_VARIABLES)
+
+    def set_part(self, node: int, number: int, part: int) -> None:
+        """Put a part below a node."""
+        parts_at(self.words, node)[number] = part
+        self.words[part + PARENT] = node
 
     def leaves_outside(self, node: int) -> list[int]:
         """Return the numbers of the statistics of a node's leaves that lie outside."""
@@ -366,7 +381,7 @@ class FlatNetwork:
         if self.words[parent + OPERATION] != blocks.SPLIT_DATA:
             return above.variables(self.scope_of(node).copy())
         place = parts_at(self.words, parent).tolist().index(node)
-        return above.cluster(int(blocks.numbers_at(self.words, parent)[place]))
+        return above.cluster(int(numbers_at(self.words, parent)[place]))
 
 
 def _signed(number: int) -> int:

@@ -7,6 +7,7 @@ leave or come, and at a split of the data rows that change sides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +49,10 @@ from unlearnspn.growing import (
     divide,
     find_informative,
     firsts_of_groups,
-    grow,
     leaves_of,
     sort_by_label,
     write,
 )
-from unlearnspn.hashing import key_of_cluster, key_of_scope
 from unlearnspn.independence.asked_pairs import (
     answered_groups,
     answers_hold,
@@ -67,23 +66,47 @@ from unlearnspn.slices import Counts, Scope
 #: If more than this share of a node changes, it is grown anew, so that a large change is not walked in vain.
 LARGE_SHARE = 0.25
 
+#: Why a node is to be grown anew, in place of the number of a part.
+CHANGED_OPERATION, CHANGED_MUCH = -1, -2
+
 
 class Rebuilt(NamedTuple):
     """The words with a new node in an old one's place, and what is left to do."""
 
     words: Words
     used: int
+    #: The new node; -1 if all is to be grown anew.
     node: int
-    #: Whether it was grown anew, how many sub-networks were, and how many rows changed sides.
-    anew: bool
-    n_grown: int
     n_moved: int
-    #: Nodes that have open leaves, and those that are not needed any more.
-    opened: Words
+    #: Whether the new node has open leaves.
+    is_open: bool
+    #: Nodes that are not needed any more.
     dropped: Words
     #: [part, start of minus, start of plus, end of plus]: which rows leave and come at parts that were kept.
     visits: Words
     rows: Rows
+    #: What is to be grown, see `want`.
+    wanted: Words
+
+
+@njit(cache=True, nogil=True)
+def want(node: int, number: int, scope: Scope, rows: Rows) -> Words:
+    """Ask for a sub-network of some variables and rows: to be a part of a node, or to stand in its place."""
+    words = np.empty(4 + scope.size + rows.size, np.int64)
+    words[0], words[1], words[2], words[3] = node, number, scope.size, rows.size
+    words[4 : 4 + scope.size] = scope
+    words[4 + scope.size :] = rows
+    return words
+
+
+def read_wanted(words: Words) -> Iterator[tuple[int, int, Scope, Rows]]:
+    """Yield all that was asked for: node, number, scope and rows."""
+    at = 0
+    while at < words.size:
+        node, number, n_scope, n_rows = words[at : at + 4].tolist()
+        middle, end = at + 4 + n_scope, at + 4 + n_scope + n_rows
+        yield node, number, words[at + 4 : middle], words[middle:end]
+        at = end
 
 
 @njit(cache=True, nogil=True)
@@ -160,15 +183,6 @@ def _plot(words: Words, node: int, n_rows: int) -> Plot:
     is_cluster = parent >= 0 and words[parent + OPERATION] == SPLIT_DATA
     scope, key = scope_at(words, node).copy(), np.uint64(words[node + KEY])
     return Plot(parent, 0, scope, key, words[node + CONNECTED] == 1, is_cluster, 0, n_rows)
-
-
-@njit(cache=True, nogil=True)
-def _grow(words: Words, used: int, ground: Ground, plot: Plot, rows: Rows) -> tuple[Words, int, int, Words]:
-    """Grow a sub-network below a parent; return the words, where they end, where it starts, and open nodes."""
-    flags = (plot.connected, plot.keeps_rows)
-    growth = grow(words, used, ground, plot.scope, plot.key, flags, rows.copy())
-    growth.words[growth.root + PARENT] = plot.parent
-    return growth.words, growth.used, growth.root, growth.opened
 
 
 @njit(cache=True, nogil=True)
@@ -252,14 +266,11 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, minus: Rows, plu
     if not large:
         answer = _ask_again(words, ground, node, plot, rows, minus, plus)
         if answer.operation == operation:
-            if operation == SPLIT_DATA and answer.labels.size == 0:
-                return _rebuild_split_in_place(words, used, ground, node, plot, answer, rows, minus, plus)
             if operation == SPLIT_DATA:
-                return _rebuild_split(words, used, ground, node, plot, answer, rows, plus)
+                return _rebuild_split(words, used, ground, node, plot, answer, rows, minus, plus)
             return _rebuild_product(words, used, ground, node, plot, answer, rows, minus, plus)
-    dropped = all_below(words, node)
-    words, used, fresh, opened = _grow(words, used, ground, plot, rows)
-    return Rebuilt(words, used, fresh, True, 1, 0, opened, dropped, nothing, nothing)
+    wanted = want(node, CHANGED_MUCH if large else CHANGED_OPERATION, plot.scope, rows)
+    return Rebuilt(words, used, -1, 0, False, nothing, nothing, nothing, wanted)
 
 
 @njit(cache=True, nogil=True)
@@ -280,38 +291,61 @@ def _rebuild_product(
     leaves, firsts = leaves_of(ground, plot, owners), firsts_of_groups(owners)
     fresh = used
     words, used = write(words, used, ground, plot, answer, firsts.size, leaves, rows)
-    opened = np.full(1 if (leaves[1::2] < 0).any() else 0, fresh)
-    visits, n_visits, n_grown = np.empty(4 * firsts.size, np.int64), 0, 0
-    connected = answer.operation == blocks.SPLIT_VARIABLES
+    visits, n_visits = np.empty(4 * firsts.size, np.int64), 0
+    wanted = np.zeros(0, np.int64)
     for i in range(firsts.size):
         scope = plot.scope[owners == firsts[i]]
         part = -1
         for k in range(known.size):
             if known[k] >= 0 and np.array_equal(scope_at(words, known[k]), scope):
                 part, known[k] = known[k], -1
-        if part < 0:
-            key = key_of_scope(plot.key, scope)
-            place = Plot(fresh, i, scope, key, connected, False, 0, rows.size)
-            words, used, part, more = _grow(words, used, ground, place, rows)
-            opened = np.concatenate((opened, more))
-            n_grown += 1
-        else:
-            at = 4 * n_visits
-            visits[at], visits[at + 1], visits[at + 2] = part, 0, minus.size
-            visits[at + 3] = minus.size + plus.size
-            n_visits += 1
         parts_at(words, fresh)[i] = part
-        words[part + PARENT] = fresh
+        if part < 0:
+            wanted = np.concatenate((wanted, want(fresh, i, scope, rows)))
+            continue
+        at = 4 * n_visits
+        visits[at], visits[at + 1], visits[at + 2] = part, 0, minus.size
+        visits[at + 3] = minus.size + plus.size
+        n_visits += 1
     dropped = np.full(1, node)
     for part in known:
         if part >= 0:
             dropped = np.concatenate((dropped, all_below(words, part)))
-    changed = np.concatenate((minus, plus))
-    return Rebuilt(words, used, fresh, False, n_grown, 0, opened, dropped, visits[: 4 * n_visits], changed)
+    changed, is_open = np.concatenate((minus, plus)), (leaves[1::2] < 0).any()
+    return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
 
 @njit(cache=True, nogil=True)
-def _rebuild_split_in_place(
+def _changes_in_place(
+    ground: Ground, plot: Plot, answer: Answer, minus: Rows, plus: Rows
+) -> tuple[list[tuple[Rows, Rows]], Counts]:
+    """Sort the change by cluster: all other rows stay where they are. A cluster that was empty has none but those."""
+    space = space_of(ground, plot.scope, plot.key)
+    rounds = rounds_at(answer.clustering, 0, space.offsets[-1])
+    left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
+    changes = [(minus[left == number], plus[came == number]) for number in range(rounds.sizes.size)]
+    return changes, np.flatnonzero(rounds.sizes)
+
+
+@njit(cache=True, nogil=True)
+def _changes_by_moving(
+    words: Words, ground: Ground, node: int, labels: Counts, rows: Rows
+) -> tuple[list[tuple[Rows, Rows]], Counts]:
+    """Find the rows that change sides."""
+    known, known_numbers = parts_at(words, node), numbers_at(words, node)
+    ends = sort_by_label(rows, labels, ground.n_clusters)
+    changes = [(rows[:0].copy(), rows[:0].copy()) for _ in range(0)]
+    for number in range(ground.n_clusters):
+        own, before = rows[ends[number] : ends[number + 1]], rows[:0].copy()
+        for k in range(known.size):
+            if known_numbers[k] == number:
+                before = np.sort(gather(words, known[k]))
+        changes.append((difference(before, own), difference(own, before)))
+    return changes, np.flatnonzero(np.diff(ends))
+
+
+@njit(cache=True, nogil=True)
+def _rebuild_split(
     words: Words,
     used: int,
     ground: Ground,
@@ -322,55 +356,19 @@ def _rebuild_split_in_place(
     minus: Rows,
     plus: Rows,
 ) -> Rebuilt:
-    """Sort the change by cluster: all other rows stay where they are."""
-    space = space_of(ground, plot.scope, plot.key)
-    rounds = rounds_at(answer.clustering, 0, space.offsets[-1])
-    left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
-    # Only what changes is given; a cluster that was empty has no more rows than those.
-    changes = [(minus[left == number], plus[came == number]) for number in range(rounds.sizes.size)]
-    numbers = np.flatnonzero(rounds.sizes)
-    return _rebuild_clusters(words, used, ground, node, plot, answer, rows, numbers, changes, 0)
-
-
-@njit(cache=True, nogil=True)
-def _rebuild_split(
-    words: Words, used: int, ground: Ground, node: int, plot: Plot, answer: Answer, rows: Rows, plus: Rows
-) -> Rebuilt:
-    """Find the rows that change sides."""
-    known, known_numbers = parts_at(words, node), numbers_at(words, node)
-    ends = sort_by_label(rows, answer.labels, ground.n_clusters)
-    changes, n_moved = [(rows[:0], rows[:0]) for _ in range(0)], 0
-    for number in range(ground.n_clusters):
-        own, before = rows[ends[number] : ends[number + 1]], rows[:0]
-        for k in range(known.size):
-            if known_numbers[k] == number:
-                before = np.sort(gather(words, known[k]))
-        came = difference(own, before)
-        n_moved += difference(came, plus).size
-        changes.append((difference(before, own), came))
-    numbers = np.flatnonzero(np.diff(ends))
-    return _rebuild_clusters(words, used, ground, node, plot, answer, rows, numbers, changes, n_moved)
-
-
-@njit(cache=True, nogil=True)
-def _rebuild_clusters(
-    words: Words,
-    used: int,
-    ground: Ground,
-    node: int,
-    plot: Plot,
-    answer: Answer,
-    rows: Rows,
-    numbers: Counts,
-    changes: list[tuple[Rows, Rows]],
-    n_moved: int,
-) -> Rebuilt:
     """Hand every change to the cluster it concerns; clusters that were empty are grown from the rows that come."""
+    n_moved = 0
+    if answer.labels.size:
+        changes, numbers = _changes_by_moving(words, ground, node, answer.labels, rows)
+        for _, came in changes:
+            n_moved += difference(came, plus).size
+    else:
+        changes, numbers = _changes_in_place(ground, plot, answer, minus, plus)
     known, known_numbers = parts_at(words, node).copy(), numbers_at(words, node).copy()
     nothing, fresh = np.zeros(0, np.int64), used
     words, used = write(words, used, ground, plot, answer, numbers.size, nothing, rows)
-    opened, changed = nothing, nothing
-    visits, n_visits, n_grown = np.empty(4 * numbers.size, np.int64), 0, 0
+    changed, wanted = nothing, nothing
+    visits, n_visits = np.empty(4 * numbers.size, np.int64), 0
     for i in range(numbers.size):
         number = numbers[i]
         left, came = changes[number]
@@ -378,22 +376,17 @@ def _rebuild_clusters(
         for k in range(known.size):
             if known[k] >= 0 and known_numbers[k] == number:
                 part, known[k] = known[k], -1
+        parts_at(words, fresh)[i], numbers_at(words, fresh)[i] = part, number
         if part < 0:
-            key = key_of_cluster(plot.key, number)
-            place = Plot(fresh, i, plot.scope, key, False, True, 0, came.size)
-            words, used, part, more = _grow(words, used, ground, place, came)
-            opened = np.concatenate((opened, more))
-            n_grown += 1
+            wanted = np.concatenate((wanted, want(fresh, i, plot.scope, came)))
         elif left.size + came.size:
             at, start = 4 * n_visits, changed.size
             visits[at], visits[at + 1] = part, start
             visits[at + 2], visits[at + 3] = start + left.size, start + left.size + came.size
             changed = np.concatenate((changed, left, came))
             n_visits += 1
-        parts_at(words, fresh)[i], numbers_at(words, fresh)[i] = part, number
-        words[part + PARENT] = fresh
     dropped = np.full(1, node)
     for part in known:
         if part >= 0:
             dropped = np.concatenate((dropped, all_below(words, part)))
-    return Rebuilt(words, used, fresh, False, n_grown, n_moved, opened, dropped, visits[: 4 * n_visits], changed)
+    return Rebuilt(words, used, fresh, n_moved, False, dropped, visits[: 4 * n_visits], changed, wanted)

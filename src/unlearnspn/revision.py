@@ -20,7 +20,7 @@ from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
-from unlearnspn.rebuilding import LARGE_SHARE, difference
+from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.walking import LINK, MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
@@ -89,7 +89,7 @@ class Revision:
 
     def learn_anew(self, place: Place, rows: Rows) -> None:
         """Put a network that is learned anew in the place of the whole."""
-        self._learn_anew(self.network.root, place, Change(_NOBODY, _NOBODY, lambda: rows))
+        self._learn_anew(self.network.root, place, Change(_NOBODY, _NOBODY, lambda: rows), reports=False)
 
     def commit(self) -> None:
         """Wipe what is not needed any more."""
@@ -120,7 +120,7 @@ class Revision:
         steps = trail.steps.reshape(-1, STEP)
         self.nodes_visited += len(steps)
         network.forget_shown(steps[:, 0])
-        if trail.links.size:
+        if trail.links.size or trail.wanted.size:
             self._note_rebuilt(trail)
         if trail.n_left:
             self._see_to_the_rest(steps, trail.rows)
@@ -134,21 +134,39 @@ class Revision:
                 self._revise_outside(node, rows[start:middle], rows[middle:end])
 
     def _note_rebuilt(self, trail: Trail) -> None:
-        """Take over what a walk has rebuilt."""
+        """Take over what a walk has rebuilt, and grow what it asks for."""
         network = self.network
-        self.subnetworks_learned += trail.n_grown
         self.rows_moved += trail.n_moved
         self._replaced.extend(trail.dropped.tolist())
-        for old, new, anew in trail.links.reshape(-1, LINK).tolist():
-            self._linked.append((old, new))
-            if network.parent(new) < 0:
-                network.root = new
-            mark_undigested(network.words, np.array([network.parent(new)]))
-            before, after = network.operation(old), network.operation(new)
-            if anew and before is not after:
-                self.changed_operations.append(ChangedOperation(str(network.address(new)), before, after))
+        for old, new in trail.links.reshape(-1, LINK).tolist():
+            self._note_link(old, new)
+        for at, number, scope, rows in read_wanted(trail.wanted):
+            self.subnetworks_learned += 1
+            if number < 0:
+                self._grow_anew(at, network.place(at), rows, number == CHANGED_OPERATION)
+            else:
+                part = network.grow(self.learner, network.place_of_part(at, number, scope), rows)
+                network.set_part(at, number, part)
         for node in trail.opened.tolist():
             network.learn_open_leaves(self.learner, node, self._all_rows)
+
+    def _note_link(self, old: int, new: int) -> None:
+        network = self.network
+        self._linked.append((old, new))
+        if network.parent(new) < 0:
+            network.root = new
+        mark_undigested(network.words, np.array([network.parent(new)]))
+
+    def _grow_anew(self, old: int, place: Place, rows: Rows, reports: bool) -> None:
+        """Put a network that is learned anew in a node's place, and report the operation if that is what changed."""
+        network = self.network
+        self._replaced.extend(network.below(old))
+        new = network.grow(self.learner, place, rows)
+        network.link(old, new)
+        self._note_link(old, new)
+        if reports:
+            before, after = network.operation(old), network.operation(new)
+            self.changed_operations.append(ChangedOperation(str(network.address(new)), before, after))
 
     def _revise_outside(self, at: int, minus: Rows, plus: Rows) -> None:
         """Revise the leaves of a node whose statistics lie outside."""
@@ -167,16 +185,14 @@ class Revision:
         """Ask a node's questions again, and do what the answers demand."""
         network = self.network
         node = network.shallow(at)
-        place = Place(node.scope, node.key, keeps_rows=network.keeps_rows(at), connected=node.connected)
+        place = network.place(at)
         change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
         if change.size > LARGE_SHARE * (node.n_records + change.growth) and change.size > 1:
-            self._learn_anew(at, place, change)
+            self._learn_anew(at, place, change, reports=False)
             return
         decision = self.revise_operation(node, place, change)
         if decision.operation is not node.operation:
-            changed = ChangedOperation(str(network.address(at)), node.operation, decision.operation)
-            self.changed_operations.append(changed)
-            self._learn_anew(at, place, change)
+            self._learn_anew(at, place, change, reports=True)
         elif decision.operation is Operation.SPLIT_DATA:
             self._revise_split_data(at, node, place, change, decision)
         else:
@@ -318,23 +334,18 @@ class Revision:
         rest = difference(np.sort(self._rows_of(at)), minus)
         return np.sort(np.concatenate([rest, difference(plus, rest)]))
 
-    def _learn_anew(self, at: int, place: Place, change: Change) -> None:
-        """Put a network that is learned anew in a node's place."""
+    def _learn_anew(self, at: int, place: Place, change: Change, reports: bool) -> None:
         self.subnetworks_learned += 1
-        self._replaced.extend(self.network.below(at))
-        self._link(at, self.network.grow(self.learner, place, change.rows()))
+        self._grow_anew(at, place, change.rows(), reports)
 
     def _replace(self, at: int, node: Node, dropped: Any) -> None:
         """Put a node in another one's place, with those parts of it that are still there."""
         self._replaced.append(at)
         for part in dropped:
             self._replaced.extend(self.network.below(part))
-        self._link(at, self.network.store(node, self.learner.hash_marginals))
-
-    def _link(self, old: int, new: int) -> None:
-        self.network.link(old, new)
-        self._linked.append((old, new))
-        mark_undigested(self.network.words, np.array([self.network.parent(new)]))
+        new = self.network.store(node, self.learner.hash_marginals)
+        self.network.link(at, new)
+        self._note_link(at, new)
 
 
 def _numbers(parts: Sequence[Any]) -> list[int]:

@@ -52,18 +52,22 @@ class Trail(NamedTuple):
     #: [node, start of minus, start of plus, end of plus, what became of it]
     steps: Words
     rows: Rows
-    #: [old node, new node, whether it was grown anew]
+    #: [old node, new node]
     links: Words
     #: Nodes that have open leaves, and those that are not needed any more.
     opened: Words
     dropped: Words
-    n_grown: int
+    #: What is to be grown, see `want`.
+    wanted: Words
     n_moved: int
     #: How many steps are left to Python, wholly or in part.
     n_left: int
 
 
-STEP, LINK = 5, 3
+STEP, LINK = 5, 2
+
+#: A node to be visited, and which rows leave and come there: start of minus, start of plus, end of plus.
+Visit = tuple[int, int, int, int]
 
 #: What became of a change: it is left to Python, it was made, it was made but for statistics that lie outside, or by
 #: another node in the place of this one.
@@ -284,12 +288,39 @@ def link(words: Words, old: int, new: int) -> None:
     parent = words[old + PARENT]
     words[new + PARENT] = parent
     for part in parts_at(words, new):
-        words[part + PARENT] = new
+        if part >= 0:
+            words[part + PARENT] = new
     if parent >= 0:
         parts = parts_at(words, parent)
         for i in range(parts.size):
             if parts[i] == old:
                 parts[i] = new
+
+
+@njit(cache=True, nogil=True)
+def _go_down(
+    words: Words, ground: Ground, visit: Visit, rows: Rows, n_rows: int, pending: list[Visit]
+) -> tuple[Rows, int]:
+    """Add the parts of a node to those that are to be visited, with their shares of a change."""
+    node, start, middle, end = visit
+    parts, numbers = parts_at(words, node), numbers_at(words, node)
+    if words[node + OPERATION] != blocks.SPLIT_DATA:
+        for part in parts:
+            pending.append((part, start, middle, end))
+        return rows, n_rows
+    space = _space(ground, words, node)
+    labels = label(space, rows[start:end], rounds_of(words, node, space).centroids[-1])
+    rows = _grown(rows, n_rows + end - start)
+    for k in range(parts.size):
+        first, second = n_rows, n_rows
+        for i in range(start, end):
+            if labels[i - start] == numbers[k]:
+                rows[n_rows] = rows[i]
+                n_rows += 1
+                second += i < middle
+        if n_rows > first:
+            pending.append((parts[k], first, second, n_rows))
+    return rows, n_rows
 
 
 @njit(cache=True, nogil=True)
@@ -301,59 +332,39 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
     steps, n_steps = np.empty(64 * STEP, np.int64), 0
     rows, n_rows = _grown(np.empty(64, np.int64), minus.size + plus.size), minus.size + plus.size
     rows[: minus.size], rows[minus.size : n_rows] = minus, plus
-    links, opened, dropped = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-    n_grown, n_moved, n_left = 0, 0, 0
+    nothing = np.empty(0, np.int64)
+    links, opened, dropped, wanted = nothing, nothing, nothing, nothing
+    n_moved, n_left = 0, 0
     pending = [(root, 0, minus.size, n_rows)]
     while pending:
-        node, start, middle, end = pending.pop()
+        visit = pending.pop()
+        node, start, middle, end = visit
         outcome = _outcome(words, ground, node, rows[start:middle], rows[middle:end])
         steps = _grown(steps, (n_steps + 1) * STEP)
-        at = n_steps * STEP
-        steps[at], steps[at + 1], steps[at + 2], steps[at + 3], steps[at + 4] = node, start, middle, end, outcome
+        steps[n_steps * STEP : (n_steps + 1) * STEP] = np.array([node, start, middle, end, outcome])
         n_steps += 1
         n_left += outcome in (REFUSED, MADE_INSIDE)
-        if outcome == REFUSED:
+        if outcome in (MADE, MADE_INSIDE):
+            rows, n_rows = _go_down(words, ground, visit, rows, n_rows, pending)
+        if outcome != REBUILT:
             continue
-        if outcome == REBUILT:
-            rebuilt = rebuild(words, used, ground, node, rows[start:middle], rows[middle:end])
-            words, used = rebuilt.words, rebuilt.used
-            link(words, node, rebuilt.node)
-            links = np.concatenate((links, np.array([node, rebuilt.node, rebuilt.anew])))
-            opened, dropped = np.concatenate((opened, rebuilt.opened)), np.concatenate((dropped, rebuilt.dropped))
-            n_grown, n_moved = n_grown + rebuilt.n_grown, n_moved + rebuilt.n_moved
-            rows = _grown(rows, n_rows + rebuilt.rows.size)
-            rows[n_rows : n_rows + rebuilt.rows.size] = rebuilt.rows
-            for i in range(0, rebuilt.visits.size, 4):
-                part, first, second, third = rebuilt.visits[i : i + 4]
-                pending.append((part, n_rows + first, n_rows + second, n_rows + third))
-            n_rows += rebuilt.rows.size
+        rebuilt = rebuild(words, used, ground, node, rows[start:middle], rows[middle:end])
+        words, used, n_moved = rebuilt.words, rebuilt.used, n_moved + rebuilt.n_moved
+        wanted = np.concatenate((wanted, rebuilt.wanted))
+        if rebuilt.node < 0:
             continue
-        parts = parts_at(words, node)
-        if words[node + OPERATION] != blocks.SPLIT_DATA:
-            for part in parts:
-                pending.append((part, start, middle, end))
-            continue
-        space = _space(ground, words, node)
-        labels = label(space, rows[start:end], rounds_of(words, node, space).centroids[-1])
-        numbers = numbers_at(words, node)
-        for k in range(parts.size):
-            rows = _grown(rows, n_rows + end - start)
-            first = n_rows
-            for i in range(start, middle):
-                if labels[i - start] == numbers[k]:
-                    rows[n_rows] = rows[i]
-                    n_rows += 1
-            second = n_rows
-            for i in range(middle, end):
-                if labels[i - start] == numbers[k]:
-                    rows[n_rows] = rows[i]
-                    n_rows += 1
-            if n_rows > first:
-                pending.append((parts[k], first, second, n_rows))
-    trail = Trail(
-        steps[: n_steps * STEP].copy(), rows[:n_rows].copy(), links, opened, dropped, n_grown, n_moved, n_left
-    )
-    return words, used, trail
+        link(words, node, rebuilt.node)
+        links = np.concatenate((links, np.array([node, rebuilt.node])))
+        dropped = np.concatenate((dropped, rebuilt.dropped))
+        opened = np.concatenate((opened, np.full(1 if rebuilt.is_open else 0, rebuilt.node)))
+        rows = _grown(rows, n_rows + rebuilt.rows.size)
+        rows[n_rows : n_rows + rebuilt.rows.size] = rebuilt.rows
+        for i in range(0, rebuilt.visits.size, 4):
+            part, first, second, third = rebuilt.visits[i : i + 4]
+            pending.append((part, n_rows + first, n_rows + second, n_rows + third))
+        n_rows += rebuilt.rows.size
+    kept = steps[: n_steps * STEP].copy(), rows[:n_rows].copy()
+    return words, used, Trail(kept[0], kept[1], links, opened, dropped, wanted, n_moved, n_left)
 
 
 @njit(cache=True, nogil=True)
