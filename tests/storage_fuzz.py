@@ -120,9 +120,9 @@ def try_model(container, rng, folder):
 def exercise_model(model, rng, folder):
     """Remove records one after another and add them again, save and read in between; nothing may fail."""
     for _ in range(3):
-        ids = sorted(model.records.index)
+        ids = model.ids
         leaving = rng.sample(ids, min(rng.choice([1, 1, 5]), len(ids) - 1))
-        table = model.records.export(model.records.slots(leaving), model.records.encoding)
+        table = model.records.export(model.records.find(leaving), model.records.encoding)
         model.revise(leaving, [], None)
         model.revise([], leaving, table)
         path = f"{folder}/model"

@@ -110,7 +110,7 @@ def test_members_hold_their_share_and_every_record_is_held(subsample):
     sizes = [len(member.records) for member in members(ensemble)]
     expected = subsample + (1.0 - subsample) ** 4 / 4
     assert sizes == pytest.approx([expected * 3000] * 4, abs=120)
-    assert set().union(*(member.records.index for member in members(ensemble))) == set(range(3000))
+    assert set().union(*(member.ids for member in members(ensemble))) == set(range(3000))
     assert ensemble.n_records_ == 3000
 
 
@@ -118,12 +118,12 @@ def test_who_holds_a_record_depends_on_its_id_alone():
     alone = small(subsample=0.3).fit(X[:1], ids=["somebody"])
     among = small(subsample=0.3).fit(X, ids=["somebody", *map(str, range(149))])
     holders = [member is not None for member in members(alone)]
-    assert [("somebody" in member.records.index) for member in members(among)] == holders
+    assert [bool(member.holds(["somebody"])[0]) for member in members(among)] == holders
 
 
 def test_other_seeds_give_other_subsamples_and_members_other_networks():
     ensembles = [small(random_state=seed).fit(X) for seed in range(3)]
-    held = {tuple(frozenset(member.records.index) for member in members(each)) for each in ensembles}
+    held = {tuple(frozenset(member.ids) for member in members(each)) for each in ensembles}
     assert len(held) == 3
     whole = small(subsample=1.0, n_members=3).fit(X)
     assert [root.n_records for root in whole.roots_] == [150] * 3
@@ -133,7 +133,7 @@ def test_other_seeds_give_other_subsamples_and_members_other_networks():
 def test_only_members_that_hold_a_record_are_touched():
     ensemble = small(n_members=8, subsample=0.3).fit(X)
     before = [member.root for member in members(ensemble)]
-    holders = [17 in member.records.index for member in members(ensemble)]
+    holders = [bool(member.holds([17])[0]) for member in members(ensemble)]
     assert 0 < sum(holders) < 8
     report = ensemble.unlearn(17)
     assert [member.root is not old for member, old in zip(members(ensemble), before, strict=True)] == holders
@@ -274,7 +274,7 @@ def test_categories_that_only_some_members_know(factorization):
     table.loc[8, "city"] = "Bern"
     ensemble = small(subsample=0.3, factorization=factorization).fit(table)
     assert ensemble.circuit_.categories("city") == ["Bern", "Bonn", "Kiel", "Rom", "Ulm"]
-    holders = np.array([[row in member.records.index for member in members(ensemble)] for row in (7, 8)])
+    holders = np.array([member.holds([7, 8]) for member in members(ensemble)]).T
     assert not holders.all(axis=1).any()
     sizes = np.array([len(member.records) for member in members(ensemble)])
     expected = 0.0
@@ -292,7 +292,7 @@ def test_categories_that_only_some_members_know(factorization):
 def test_what_a_bernoulli_column_cannot_be_stays_impossible():
     table = pd.DataFrame({"flag": [1, 0] + [None] * 38, "x": np.arange(40.0)})
     ensemble = small(subsample=0.2, categorical_features=["flag"], leaves={"flag": "bernoulli"}).fit(table)
-    ignorant = [member for member in members(ensemble) if not {0, 1} & set(member.records.index)]
+    ignorant = [member for member in members(ensemble) if not member.holds([0, 1]).any()]
     assert ignorant
     assert ensemble.probability({"flag": {0, 1}}) == pytest.approx(1.0)
     assert ensemble.probability({"flag": 2}) == 0.0
@@ -317,11 +317,14 @@ def test_an_ensemble_of_one_is_a_network_of_all_records():
 
 
 def test_held_out_rows_are_more_likely_than_under_one_network():
-    rng = np.random.default_rng(0)
-    order = rng.permutation(150)
-    learned, held_out = X[order[:100]], X[order[100:]]
-    single = np.mean([SPN(min_rows=20, random_state=seed).fit(learned).score(held_out) for seed in range(5)])
-    assert SPNEnsemble(10, 0.8, min_rows=20).fit(learned).score(held_out) > single + 0.05
+    # On average over splits: on one of them, either may be lucky.
+    gains = []
+    for split in range(5):
+        order = np.random.default_rng(split).permutation(150)
+        learned, held_out = X[order[:100]], X[order[100:]]
+        single = np.mean([SPN(min_rows=20, random_state=seed).fit(learned).score(held_out) for seed in range(5)])
+        gains.append(SPNEnsemble(10, min_rows=20).fit(learned).score(held_out) - single)
+    assert np.mean(gains) > 0.2
 
 
 # -- scikit-learn, pickles and files -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from sequences import Held, apply_request, sequences
 from unlearnspn import SPN, ChowLiu, GTest, Histogram, QKMeans, SPNClassifier
 from unlearnspn.checks import CATEGORICAL, example_table
-from unlearnspn.clustering import qkmeans
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key
 from unlearnspn.ids import record_keys
 from unlearnspn.model import Model
@@ -73,22 +73,37 @@ def test_a_loaded_model_is_the_same_in_every_answer(make, tmp_path):
     assert model.settings == spn._model.settings
     assert model.origin == spn._model.origin
     assert model.circuit == spn._model.circuit
-    assert model.records.index.keys() == spn._model.records.index.keys()
+    assert model.ids == spn._model.ids
+    assert model.holds(model.ids).all()
     assert model.relearn().digests == model.digests
     mine, theirs = ([(str(place), node.operation) for place, node in one.root.walk()] for one in (model, spn._model))
     assert mine == theirs
 
 
+@pytest.mark.parametrize("setting", [{}, {"factorization": "chow-liu"}, {"min_rows": 1000}, {"independence": "rdc"}])
+def test_a_file_holds_settings_and_records_and_nothing_of_the_network(setting):
+    arrays = pack_model(fitted(**setting)._model, {}).arrays
+    assert set(arrays) == {"ids", "values", "places", "category_counts", "categories", "categories.ends"}
+    # Another network of the same records has the same arrays.
+    plain = pack_model(fitted()._model, {}).arrays
+    assert {name: array.tobytes() for name, array in arrays.items()} == {
+        name: array.tobytes() for name, array in plain.items()
+    }
+
+
 @pytest.mark.parametrize("setting", [{}, {"factorization": "chow-liu"}])
-def test_the_costly_questions_are_not_asked_again(setting, tmp_path, monkeypatch):
+def test_the_network_is_learned_again(setting, tmp_path, monkeypatch):
     spn = fitted(n_rows=150, **setting)
     write_model(tmp_path / "model", spn._model, {})
+    grow, grown = FlatNetwork.grow, []
 
-    def refuse(*_):
-        raise AssertionError("asked again")
+    def watch(network, learner, place, rows):
+        grown.append(rows.tolist())
+        return grow(network, learner, place, rows)
 
-    monkeypatch.setattr(qkmeans, "pick_seeds", refuse)
+    monkeypatch.setattr(FlatNetwork, "grow", watch)
     model, _ = read_model(tmp_path / "model")
+    assert grown == [list(range(150))]
     assert model.digests == spn._model.digests
 
 
@@ -146,7 +161,7 @@ def test_strange_names_ids_and_categories(tmp_path):
     model, document = stored(spn._model, tmp_path / "model", {lone: [lone]})
     assert model.digests == spn._model.digests
     assert document == {lone: [lone]}
-    assert sorted(model.records.index) == sorted(ids)
+    assert model.ids == sorted(ids)
     known = model.records.encoding.categorical(1).canonical_categories
     assert [*map(repr, known)] == [*map(repr, spn._model.records.encoding.categorical(1).canonical_categories)]
 
@@ -155,7 +170,7 @@ def test_ids_at_the_limits_of_64_bits(tmp_path):
     ids = [-(2**63), -1, 0, 2**63 - 1]
     spn = SPN(min_rows=2).fit([[1.0, 2.0], [2.0, 1.0], [3.0, 7.0], [4.0, 4.0]], ids=ids)
     model, _ = stored(spn._model, tmp_path / "model")
-    assert sorted(model.records.index) == ids
+    assert model.ids == ids
     assert model.digests == spn._model.digests
 
 

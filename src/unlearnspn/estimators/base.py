@@ -210,7 +210,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write the model with its records and its state into one file, from which `load` makes the same again."""
+        """Write the model's settings and records into one file, from which `load` makes the same again."""
         document = {"estimator": type(self).__name__, "parameters": self.get_params(deep=False), **self._extra()}
         self._write_engine(path, document)
 

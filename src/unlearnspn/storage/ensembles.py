@@ -40,7 +40,7 @@ _NAMES = {
 
 
 def write_ensemble(path: PathLike, ensemble: Ensemble, document: Mapping[str, Any]) -> None:
-    """Write an ensemble with all its records and its state, and a document beside it, into one file.
+    """Write an ensemble's settings and all its records, and a document beside them, into one file.
 
     As with a model, the file is a function of the ensemble and the document alone.
     """

@@ -27,7 +27,7 @@ _NAMES = {"settings", "n_records", "string_ids", "digest", "state_digest", "orig
 
 
 def write_model(path: PathLike, model: Model, document: Mapping[str, Any]) -> None:
-    """Write a model with all its records and its state, and a document beside it, into one file.
+    """Write a model's settings and all its records, and a document beside them, into one file.
 
     The file is a function of the model and the document alone: after `unlearn` it is, byte for byte, the file of a
     model that never saw the record.
