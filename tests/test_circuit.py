@@ -332,3 +332,14 @@ def test_a_circuit_holds_no_record():
     spn.unlearn(40)
     assert np.float64(secret).tobytes() not in pickle.dumps(spn.circuit_)
     assert len(pickle.dumps(SPN().fit(rows * 50, ids=range(41 * 50)).circuit_)) < 4000
+
+
+def test_parameters_from_before_a_removal_are_forgotten_at_once():
+    X = np.random.default_rng(0).standard_normal((400, 3))
+    spn = SPN(min_rows=50).fit(X)
+    spn.circuit_  # noqa: B018
+    model = spn._model
+    row = next(row for row in range(400) if not spn.unlearn(row, dry_run=True).recoded)
+    spn.unlearn(row)
+    alive = {released for released, _ in model.network.digests.values()}
+    assert set(model._derivation._known) <= alive

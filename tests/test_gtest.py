@@ -142,11 +142,13 @@ def test_no_pair_is_asked_twice_nor_in_vain_and_its_table_is_the_crossed_counts(
     rows = np.arange(0, 150, 3)
     groups = list(range(data.scope.size))
     found = asked(GTest(threshold).learn(data, rows), data)
-    for hub, other, depends, table in found:
+    for hub, other, depends, half_g, found_freedom, total, table in found:
         u, v = data.scope[[hub, other]]
         assert table.tolist() == crossed(data.records.codes[rows], u, v, data.encoding.sizes).tolist()
         g, freedom = scipy_g(table[1:, 1:])
         assert depends == (freedom > 0 and g > 2 * threshold * freedom)
+        assert half_g / (1 << X_LOG_X_BITS) == pytest.approx(g / 2, abs=1e-4)
+        assert (found_freedom, total) == (freedom, table[1:, 1:].sum())
         assert groups[hub] != groups[other]  # else the answer was known
         if depends:
             groups = [groups[hub] if group == groups[other] else group for group in groups]

@@ -1,5 +1,6 @@
 """Hostile files are refused, or what they say is a model like any other, and compiled code stays in bounds."""
 
+import hashlib
 import os
 import random
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import unlearnspn
 from storage_fuzz import estimators, fuzz, tampered, with_its_own_digests
 from unlearnspn import SPN
 from unlearnspn.checks import CATEGORICAL, example_table
@@ -29,8 +31,10 @@ def test_tampered_files_are_refused_or_work():
 
 def test_compiled_code_stays_in_bounds(pytestconfig):
     script = Path(__file__).with_name("storage_fuzz.py")
-    # A cache of its own, kept from run to run: what was compiled without checks must not be used.
-    cache = pytestconfig.cache.mkdir("numba_boundscheck")
+    # A cache of its own, kept while the sources stay: what was compiled without checks, or before, must not be used.
+    sources = sorted(Path(unlearnspn.__file__).parent.rglob("*.py"))
+    name = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    cache = pytestconfig.cache.mkdir(f"numba_boundscheck_{name}")
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(cache)}
     subprocess.run([sys.executable, script, str(N_TAMPERED), "1"], env=environment, check=True)
 

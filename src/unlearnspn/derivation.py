@@ -24,6 +24,11 @@ class Derivation:
         self._known: dict[bytes, Expression] = {}
         self._used: dict[bytes, Expression] = {}
 
+    def forget(self, names: list[bytes]) -> None:
+        """Forget sub-networks that are not there any more, by their digests."""
+        for name in names:
+            self._known.pop(name, None)
+
     def express(self, learner: Learner, network: FlatNetwork) -> Expression:
         """Return a network, whose digests are known, as an expression."""
         columns = learner.encoding.released
@@ -53,10 +58,11 @@ class Derivation:
         return expression
 
     def _keep_below(self, network: FlatNetwork, at: int) -> None:
-        """Remember what a known expression consists of."""
+        """Remember what a known expression consists of, unless it was forgotten together with an equal one."""
         for node in network.below(at):
             name = network.digests[node][0]
-            self._used[name] = self._known[name]
+            if name in self._known:
+                self._used[name] = self._known[name]
 
 
 def _express_leaf(learner: Learner, parent: Node, leaf: Node) -> Expression:

@@ -141,6 +141,7 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
     nodes, buffer, bounds, parts = _describe(network.words, learner.ground, network.root)
     described, below = memoryview(buffer.tobytes()), parts.tolist()
     for node, (start, middle, end, last) in zip(nodes.tolist(), bounds.tolist(), strict=True):
+        network.outdate(node)
         model = blake2b(described[8 * start : 8 * middle], digest_size=_SIZE)
         state = blake2b(described[8 * middle : 8 * end], digest_size=_SIZE)
         if network.outside and network.has_outside(node):

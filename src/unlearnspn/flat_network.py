@@ -70,13 +70,15 @@ class FlatNetwork:
         self.outside: dict[int, Any] = {}
         self._next_outside = 0
         self.digests: dict[int, Digests] = {}
+        #: Digests of released sub-networks that were there before, until somebody takes note.
+        self.outdated: list[bytes] = []
         self._shown: WeakValueDictionary[int, Node] = WeakValueDictionary()
 
     def __getstate__(self) -> dict[str, Any]:
         packed = self.compacted()
         packed.words = packed.words[: packed.used].copy()
         packed.words[[node + DIGESTED for node in packed.below(packed.root)]] = 0
-        return {**vars(packed), "digests": {}, "_shown": None}
+        return {**vars(packed), "digests": {}, "outdated": [], "_shown": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "words": np.array(state["words"]), "_shown": WeakValueDictionary()})
@@ -132,7 +134,7 @@ class FlatNetwork:
                 return -self._next_outside
             statistics.append(found)
             end += found.size
-            return end - found.size
+            return int(end - found.size)
 
         places = [
             place(node.marginals, True),
@@ -198,8 +200,14 @@ class FlatNetwork:
             self.wasted += room
         words[node : node + length] = 0
         self.wasted += length
-        self.digests.pop(node, None)
+        self.outdate(node)
         self._shown.pop(node, None)
+
+    def outdate(self, node: int) -> None:
+        """Forget the digests of a node."""
+        known = self.digests.pop(node, None)
+        if known is not None:
+            self.outdated.append(known[0])
 
     def below(self, node: int) -> Iterator[int]:
         """Yield a node and all below it, parents first."""
@@ -238,6 +246,7 @@ class FlatNetwork:
             parts = parts_at(packed.words, new)
             parts[:] = [moved[part] for part in parts.tolist()]
         packed.root = moved[self.root]
+        packed.outdated = self.outdated
         packed.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
         packed._shown.update((moved[node], shown) for node, shown in self._shown.items() if node in moved)
         return packed

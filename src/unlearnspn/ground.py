@@ -131,17 +131,17 @@ def space_of(ground: Ground, scope: Scope, key: np.uint64) -> Space:
 def _value(ground: Ground, row: int, v: int) -> int:
     """Return something that tells values of a variable apart; -1 for a missing one."""
     if not ground.is_numeric[v]:
-        return np.int64(ground.levels[row, ground.place[v]])
+        return int(ground.levels[row, ground.place[v]])
     bits = ground.bits[row, ground.place[v]]
     if (bits >> 52) & 0x7FF == 0x7FF:
         return -1
-    return bits if bits << 1 else np.int64(0)  # zeros of either sign are equal
+    return int(bits) if bits << 1 else 0  # zeros of either sign are equal
 
 
 @njit(cache=True, nogil=True)
 def _among(rows: Rows, row: int) -> bool:
     place = np.searchsorted(rows, row)
-    return place < rows.size and rows[place] == row
+    return bool(place < rows.size and rows[place] == row)
 
 
 @njit(cache=True, nogil=True)

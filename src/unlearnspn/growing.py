@@ -198,7 +198,7 @@ def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) 
         low += one
         high += other
     words[node + MEMBERS], words[node + MEMBERS + 1] = np.int64(low), np.int64(high)
-    return used + words[node + ROOM]
+    return int(used + words[node + ROOM])
 
 
 @njit(cache=True, nogil=True)

@@ -303,6 +303,7 @@ class _Request:
         """Leave everything as it was."""
         self.revision.take_back()
         self.model.network.inside = self.model.learner.inside
+        self.model.network.outdated.clear()
         self.model.records.discard(self.staged)
         self.model._digests = None
 
@@ -310,6 +311,8 @@ class _Request:
         """Make the change real, and wipe what it removes."""
         model = self.model
         model._circuit, model._digests = None, self.digests
+        if self.recoded:
+            model._derivation = Derivation()
         if self._fresh is not None:
             model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
             return
@@ -317,6 +320,8 @@ class _Request:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
         self.revision.commit()
-        model.learner = (
-            self._learner if self._records is None else model.settings.learner(model.records, model.records.encoding)
-        )
+        if self._records is not None:
+            self._learner = model.settings.learner(model.records, model.records.encoding)
+        model.learner = self._learner
+        model._derivation.forget(model.network.outdated)
+        model.network.outdated.clear()

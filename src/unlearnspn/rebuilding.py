@@ -311,7 +311,7 @@ def _rebuild_product(
     for part in known:
         if part >= 0:
             dropped = np.concatenate((dropped, all_below(words, part)))
-    changed, is_open = np.concatenate((minus, plus)), (leaves[1::2] < 0).any()
+    changed, is_open = np.concatenate((minus, plus)), bool((leaves[1::2] < 0).any())
     return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
 

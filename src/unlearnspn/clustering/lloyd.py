@@ -76,7 +76,7 @@ def rounds_at(words: Words, start: int, width: int) -> Rounds:
 def length_of_rounds(words: Words, start: int, width: int) -> int:
     """Return how many words are kept from somewhere on, for lines of some width."""
     n_seeds, n_rounds, n_sizes = words[start], words[start + 1], words[start + 2]
-    return _HEAD + n_seeds + n_rounds * n_seeds + n_sizes + (2 * n_rounds + 1) * n_seeds * width
+    return int(_HEAD + n_seeds + n_rounds * n_seeds + n_sizes + (2 * n_rounds + 1) * n_seeds * width)
 
 
 def line_width(words: Words) -> int:

@@ -179,7 +179,7 @@ def length_of_answer(words: Words, start: int, scope: Scope, sizes: Counts) -> i
     for k in range(words[start]):
         pair = start + HEAD + PER_PAIR * k
         length += sizes[scope[words[pair]]] * sizes[scope[words[pair + 1]]]
-    return length
+    return int(length)
 
 
 @njit(cache=True, nogil=True)
@@ -222,7 +222,7 @@ def shift_pairs(
         n_rows, n_columns = sizes[u], sizes[v]
         cells = words[at : at + n_rows * n_columns]
         for row in rows:
-            a, b = np.int64(codes[row, u]), np.int64(codes[row, v])
+            a, b = int(codes[row, u]), int(codes[row, v])
             if a > 0 and b > 0:
                 _shift_statistic(words, pair, cells, a, b, n_rows, n_columns, sign, logs)
             else:
