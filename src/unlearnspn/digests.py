@@ -96,7 +96,7 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
         used += more.size
     if words[node + INDEPENDENCE] > 0:
         start = node + words[node + INDEPENDENCE]
-        asked = words[start : start + asked_pairs.HEAD + asked_pairs.PER_PAIR * words[start]]
+        asked = words[start : start + asked_pairs.HEAD]  # the hash of the tables, from which all else follows
         buffer = _extended(buffer, used, asked)
         used += asked.size
     if words[node + CLUSTERING] > 0:

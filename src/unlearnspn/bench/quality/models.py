@@ -95,9 +95,9 @@ ENSEMBLE = Kind(
     "ensemble",
     "ensemble, Chow-Liu trees",
     "SPNEnsemble",
-    {"factorization": "chow-liu", "n_members": 10},
-    {"threshold": [1.0, 2.0], "min_rows": [30, 100], "max_rounds": [1, 10], "n_clusters": [2, 3], "alpha": [0.3]},
-    {"threshold": [1.0], "min_rows": [30, 100], "max_rounds": [10], "n_clusters": [2], "alpha": [0.3]},
+    {"factorization": "chow-liu", "n_members": 20, "max_rounds": 10},
+    {"threshold": [2.0, 3.0], "min_rows": [30, 60], "n_clusters": [2, 3]},
+    {"threshold": [2.0], "min_rows": [60], "n_clusters": [2, 3]},
     seeds=1,
     seeds_if_wide=1,
 )
