@@ -325,6 +325,10 @@ class FlatNetwork:
         """Return the operation that made a node."""
         return _OPERATIONS[int(self.words[node + OPERATION])]
 
+    def set_parent(self, node: int, parent: int) -> None:
+        """Say which node is above, which need not know yet."""
+        self.words[node + PARENT] = parent
+
     def scope_of(self, node: int) -> Words:
         """Return a node's variables."""
         return scope_at(self.words, node)

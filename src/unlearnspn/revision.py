@@ -66,10 +66,10 @@ class Revision:
     subnetworks_learned: int = 0
     rows_moved: int = 0
     changed_operations: list[ChangedOperation] = field(default_factory=list)
-    _trails: list[Trail] = field(default_factory=list)
+    #: What was done, in order: walks, and nodes that took another one's place.
+    _journal: list[Trail | tuple[int, int]] = field(default_factory=list)
     #: Statistics that lie outside, as they were before.
     _outside: list[tuple[int, Any]] = field(default_factory=list)
-    _linked: list[tuple[int, int]] = field(default_factory=list)
     #: Nodes that are not needed any more, once the revision is done.
     _replaced: list[int] = field(default_factory=list)
 
@@ -101,13 +101,15 @@ class Revision:
     def take_back(self) -> None:
         """Make the network what it was before."""
         network = self.network
-        for old, new in reversed(self._linked):
-            network.link(new, old)
+        for done in reversed(self._journal):
+            links = done.links.reshape(-1, LINK).tolist() if isinstance(done, Trail) else [done]
+            for old, new in reversed(links):
+                network.link(new, old)
+            if isinstance(done, Trail):
+                walk_back(network.words, self.learner.ground, done)
+                mark_undigested(network.words, done.steps[::STEP])
         for place, statistics in reversed(self._outside):
             network.outside[place] = statistics
-        for trail in reversed(self._trails):
-            walk_back(network.words, self.learner.ground, trail)
-            mark_undigested(network.words, trail.steps[::STEP])
         network.rewind(self._before)
 
     # -- walking ---------------------------------------------------------------------------------------------------
@@ -116,7 +118,7 @@ class Revision:
         """Make a change at a node and below it."""
         network = self.network
         network.words, network.used, trail = walk(network.words, network.used, self.learner.ground, node, minus, plus)
-        self._trails.append(trail)
+        self._journal.append(trail)
         steps = trail.steps.reshape(-1, STEP)
         self.nodes_visited += len(steps)
         network.forget_shown(steps[:, 0])
@@ -138,8 +140,8 @@ class Revision:
         network = self.network
         self.rows_moved += trail.n_moved
         self._replaced.extend(trail.dropped.tolist())
-        for old, new in trail.links.reshape(-1, LINK).tolist():
-            self._note_link(old, new)
+        for new in trail.links[1::LINK].tolist():
+            self._note_place(new)
         for at, number, scope, rows in read_wanted(trail.wanted):
             self.subnetworks_learned += 1
             if number < 0:
@@ -150,9 +152,17 @@ class Revision:
         for node in trail.opened.tolist():
             network.learn_open_leaves(self.learner, node, self._all_rows)
 
-    def _note_link(self, old: int, new: int) -> None:
+    def _link(self, old: int, new: int) -> None:
+        """Put a node in another one's place."""
+        # So that it can be taken back whether or not it comes to the next step.
+        self.network.set_parent(new, self.network.parent(old))
+        self._journal.append((old, new))
+        self.network.link(old, new)
+        self._note_place(new)
+
+    def _note_place(self, new: int) -> None:
+        """Take note of a node that has taken another one's place."""
         network = self.network
-        self._linked.append((old, new))
         if network.parent(new) < 0:
             network.root = new
         mark_undigested(network.words, np.array([network.parent(new)]))
@@ -162,8 +172,7 @@ class Revision:
         network = self.network
         self._replaced.extend(network.below(old))
         new = network.grow(self.learner, place, rows)
-        network.link(old, new)
-        self._note_link(old, new)
+        self._link(old, new)
         if reports:
             before, after = network.operation(old), network.operation(new)
             self.changed_operations.append(ChangedOperation(str(network.address(new)), before, after))
@@ -343,9 +352,7 @@ class Revision:
         self._replaced.append(at)
         for part in dropped:
             self._replaced.extend(self.network.below(part))
-        new = self.network.store(node, self.learner.hash_marginals)
-        self.network.link(at, new)
-        self._note_link(at, new)
+        self._link(at, self.network.store(node, self.learner.hash_marginals))
 
 
 def _numbers(parts: Sequence[Any]) -> list[int]:
