@@ -113,9 +113,13 @@ class FlatNetwork:
             if scope[0] < 0:
                 scope = learner.tree_scope(self.scope_of(node), informative_at(self.words, node) == 1)
             (factor,) = learner.learn_factors([scope], rows)
-            self.outside[self._next_outside] = factor
-            self._next_outside += 1
-            leaves[2 * i + 1] = -self._next_outside
+            leaves[2 * i + 1] = self._put_outside(factor)
+
+    def _put_outside(self, statistics: Any) -> int:
+        """Keep statistics outside, and return what stands for them in a block."""
+        self.outside[self._next_outside] = statistics
+        self._next_outside += 1
+        return -self._next_outside
 
     def _write(self, node: Node, parts: list[int], marginals_hash: Words) -> int:
         assert node.marginals is not None
@@ -129,9 +133,7 @@ class FlatNetwork:
             if found is None:
                 return 0
             if not inside:
-                self.outside[self._next_outside] = found
-                self._next_outside += 1
-                return -self._next_outside
+                return self._put_outside(found)
             statistics.append(found)
             end += found.size
             return int(end - found.size)
@@ -267,11 +269,7 @@ class FlatNetwork:
         return at
 
     def _take_over(self, other: FlatNetwork, place: int) -> int:
-        if place >= 0:
-            return place
-        self.outside[self._next_outside] = other.outside[-place - 1]
-        self._next_outside += 1
-        return -self._next_outside
+        return place if place >= 0 else self._put_outside(other.outside[-place - 1])
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

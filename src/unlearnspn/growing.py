@@ -136,7 +136,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
 
 @njit(cache=True, nogil=True)
 def divide(ground: Ground, plot: Plot, answer: Answer) -> Counts:
-    """Return to which factor of a product each variable belongs: by its first variable; -1 - it for a tree."""
+    """Return to which factor of a product each variable belongs: by its first variable; -1 for a tree."""
     scope = plot.scope
     owners = np.arange(scope.size)
     if answer.operation == blocks.SPLIT_VARIABLES:

@@ -145,6 +145,16 @@ def all_below(words: Words, node: int) -> Words:
 
 
 @njit(cache=True, nogil=True)
+def _not_needed(words: Words, node: int, parts: Words) -> Words:
+    """Return a node that has been replaced, and all below those of its parts that were not kept; -1 for kept ones."""
+    nodes = np.full(1, node)
+    for part in parts:
+        if part >= 0:
+            nodes = np.concatenate((nodes, all_below(words, part)))
+    return nodes
+
+
+@njit(cache=True, nogil=True)
 def holder_of_rows(words: Words, node: int) -> int:
     """Return the node that keeps a node's rows, or has those below it that do; -1 if they are all there are."""
     while words[node + ROWS] < 0 and words[node + OPERATION] != SPLIT_DATA:
@@ -307,10 +317,7 @@ def _rebuild_product(
         visits[at], visits[at + 1], visits[at + 2] = part, 0, minus.size
         visits[at + 3] = minus.size + plus.size
         n_visits += 1
-    dropped = np.full(1, node)
-    for part in known:
-        if part >= 0:
-            dropped = np.concatenate((dropped, all_below(words, part)))
+    dropped = _not_needed(words, node, known)
     changed, is_open = np.concatenate((minus, plus)), bool((leaves[1::2] < 0).any())
     return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
@@ -385,8 +392,5 @@ def _rebuild_split(
             visits[at + 2], visits[at + 3] = start + left.size, start + left.size + came.size
             changed = np.concatenate((changed, left, came))
             n_visits += 1
-    dropped = np.full(1, node)
-    for part in known:
-        if part >= 0:
-            dropped = np.concatenate((dropped, all_below(words, part)))
+    dropped = _not_needed(words, node, known)
     return Rebuilt(words, used, fresh, n_moved, False, dropped, visits[: 4 * n_visits], changed, wanted)

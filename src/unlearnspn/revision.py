@@ -20,7 +20,7 @@ from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
-from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted
+from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted, rows_after
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.walking import LINK, MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
@@ -279,7 +279,7 @@ class Revision:
         clustering = self.learner.clustering
         known = dict(zip(node.clusters, _numbers(node.parts), strict=True))
         if clustering.assigns_like(node.clustering, decision.clustering):
-            changes = self._changes_in_place(known, place, change, decision)
+            changes = self._changes_in_place(place, change, decision)
         else:
             changes = self._changes_by_moving(known, place, change, decision)
         parts: dict[int, int] = {}
@@ -296,9 +296,7 @@ class Revision:
         for c, part in changes.items():
             self._revise(parts[c], part.minus, part.plus)
 
-    def _changes_in_place(
-        self, known: dict[int, int], place: Place, change: Change, decision: Decision
-    ) -> dict[int, Change]:
+    def _changes_in_place(self, place: Place, change: Change, decision: Decision) -> dict[int, Change]:
         """Sort the change by cluster: all other rows stay where they are, and all other clusters as they are."""
         data, clustering = self.learner.slice(place), self.learner.clustering
         rows = np.concatenate([change.minus, change.plus])
@@ -340,8 +338,7 @@ class Revision:
 
     def _rows_after(self, at: int, minus: Rows, plus: Rows) -> Rows:
         """Return a node's rows after a change, which those above it may have gone through already."""
-        rest = difference(np.sort(self._rows_of(at)), minus)
-        return np.sort(np.concatenate([rest, difference(plus, rest)]))
+        return rows_after(self.network.words, self.learner.ground, at, minus, plus)
 
     def _learn_anew(self, at: int, place: Place, change: Change, reports: bool) -> None:
         self.subnetworks_learned += 1

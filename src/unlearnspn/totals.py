@@ -36,7 +36,7 @@ from unlearnspn.exact_sum import (
     Words,
     add_value,
     carry,
-    exponent_part,
+    count_parts,
 )
 from unlearnspn.hashing import Keys, fingerprint, hash_counts, mix64
 
@@ -120,14 +120,6 @@ def _surely_coded_alike(sums: Words, at: int, window: tuple[int, int, int], scal
 
 
 @njit(cache=True, nogil=True)
-def _shift_parts(parts: Counts, bits: Bits, rows: Rows, column: int, sign: int) -> None:
-    for row in rows:
-        part = exponent_part(bits[row, column])
-        if part >= 0:
-            parts[part] += sign
-
-
-@njit(cache=True, nogil=True)
 def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
     """Tell whether parts still reach from the window's first to its last, as far as they reach at all."""
     low, high = -1, 0
@@ -188,8 +180,8 @@ def shift_totals(
             found[v] = _SURE if _shift_levels(totals.level_counts, start, levels, place, minus, plus) else _UNSURE
             continue
         window = (totals.windows[v, 0], totals.windows[v, 1], totals.windows[v, 2])
-        _shift_parts(totals.parts[v], bits, minus, place, -1)
-        _shift_parts(totals.parts[v], bits, plus, place, 1)
+        count_parts(bits, minus, place, totals.parts[v], -1)
+        count_parts(bits, plus, place, totals.parts[v], 1)
         if not _fits(totals.parts[v], window):
             found[v] = _OTHER_WINDOW
             continue

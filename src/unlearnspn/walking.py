@@ -1,9 +1,9 @@
 """The compiled walk: shift the statistics of every node that holds some records, as long as all decisions stay.
 
 The walk goes down from a node. It takes rows out of a node's statistics and puts others in, in place, and asks the
-questions of LearnSPN again. Where the answers are what they were, it goes on; where they are not, or cannot be known
-here, it takes its change back and names the node, for `revision` to see to. All statistics are integers, so taking a
-change back restores every bit.
+questions of LearnSPN again. Where the answers are what they were, it goes on; where they are not, it takes its change
+back and has the node rebuilt; where they cannot be known here, it names the node, for `revision` to see to. All
+statistics are integers, so taking a change back restores every bit.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int
 
 
 @njit(cache=True, nogil=True)
-def _drop_rows(words: Words, ground: Ground, node: int, rows: Rows) -> None:
+def _drop_rows(words: Words, node: int, rows: Rows) -> None:
     start = words[node + ROWS]
     for row in rows:
         place = start
@@ -132,7 +132,7 @@ def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) 
     if words[node + ROWS] < 0:
         return
     if sign < 0:
-        _drop_rows(words, ground, node, rows)
+        _drop_rows(words, node, rows)
     else:
         for row in rows:
             words[words[node + ROWS] + words[node + N_ROWS]] = row
