@@ -86,10 +86,14 @@ class Records:
         self._salt = np.uint64(derive_key(seed, "landmark"))
 
     @classmethod
-    def learn(cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table) -> Records:
-        """Code a whole table."""
+    def learn(
+        cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table, digested: bool = True
+    ) -> Records:
+        """Code a whole table, and digest it if there are to be digests."""
         records = cls(schema, seed, n_bins)
         records._fill(ids, table)
+        if digested:
+            records.multiset = records._multiset_of(records.rows, records.encoding)
         return records
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -230,7 +234,6 @@ class Records:
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
-        self.multiset = self._multiset_of(rows, self.encoding)
 
     def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
         """Write the values of a whole table, total them, and learn how to code them."""
