@@ -36,6 +36,7 @@ from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
 from unlearnspn.independence import asked_pairs
 from unlearnspn.learning import Learner
+from unlearnspn.signs import START
 from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
 from unlearnspn.walking import rounds_of
@@ -118,8 +119,8 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Words, Co
     Return the nodes, children before their parents; the words; where those of each node start and end, and its parts.
     """
     nodes = undigested(words, root)
-    buffer, used = np.empty(1024, np.int64), 0
-    parts, n_parts = np.empty(64, np.int64), 0
+    buffer, used = np.empty(1024, np.int64), START
+    parts, n_parts = np.empty(64, np.int64), START
     bounds = np.empty((nodes.size, 4), np.int64)
     for i in range(nodes.size):
         node = nodes[i]

@@ -48,6 +48,7 @@ from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs
 from unlearnspn.marginals import add_codes, hash_marginals
 from unlearnspn.pair_tables import shift_pairs_hash
+from unlearnspn.signs import IN
 from unlearnspn.slices import Counts, Scope
 
 #: In place of where the statistics of a leaf start: Python has yet to learn them.
@@ -120,7 +121,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
     for v in scope:
         n_codes += ground.sizes[v]
     marginals = np.zeros(n_codes, np.int64)
-    add_codes(ground.codes, rows, scope, ground.sizes, marginals, 1)
+    add_codes(ground.codes, rows, scope, ground.sizes, marginals, IN)
     if scope.size == 1:
         return Answer(blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing)
     informative = find_informative(ground, scope, marginals, rows)
@@ -253,7 +254,7 @@ def write(
         kept[i], kept[i + 1] = v, at - node if number > 0 else number
         if v == TREE:
             tree = tree_scope(ground, scope, answer.informative)
-            shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, 1)
+            shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, IN)
         elif number > 0:
             window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
             add_values(words, at, ground.bits, rows, ground.place[v], window)

@@ -62,6 +62,7 @@ from unlearnspn.independence.asked_pairs import (
     shift_pairs,
 )
 from unlearnspn.marginals import add_codes
+from unlearnspn.signs import IN, OUT, START
 from unlearnspn.slices import Counts, Scope
 
 #: If more than this share of a node changes, it is grown anew, so that a large change is not walked in vain.
@@ -220,9 +221,9 @@ def _ask_independence_again(
         start = node + words[node + INDEPENDENCE]
         known = words[start : start + length_of_answer(words, start)].copy()
         staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
-        shift_pairs(known, 0, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs)
-        kept_alike = keeps_tables(known, 0) == (rows.size > ground.tables_above)
-        if kept_alike and answers_hold(known, 0, ground.cut):
+        shift_pairs(known, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs)
+        kept_alike = keeps_tables(known, START) == (rows.size > ground.tables_above)
+        if kept_alike and answers_hold(known, START, ground.cut):
             return known
     return ask_independence(ground, scope, rows, known)
 
@@ -237,9 +238,9 @@ def _cluster_again(
         return learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
     start, width = node + words[node + CLUSTERING], space.offsets[-1]
     revised = words[start : start + length_of_rounds(words, start, width)].copy()
-    rounds = rounds_at(revised, 0, width)
-    shift_rounds(space, rounds, minus, -1)
-    shift_rounds(space, rounds, plus, 1)
+    rounds = rounds_at(revised, START, width)
+    shift_rounds(space, rounds, minus, OUT)
+    shift_rounds(space, rounds, plus, IN)
     holding = rounds_that_hold(space, rounds, minus, plus)
     if holding < 0:
         return learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
@@ -260,8 +261,8 @@ def _ask_again(words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, 
     for v in scope:
         n_codes += ground.sizes[v]
     marginals = words[start : start + n_codes].copy()
-    add_codes(ground.codes, minus, scope, ground.sizes, marginals, -1)
-    add_codes(ground.codes, plus, scope, ground.sizes, marginals, 1)
+    add_codes(ground.codes, minus, scope, ground.sizes, marginals, OUT)
+    add_codes(ground.codes, plus, scope, ground.sizes, marginals, IN)
     informative = find_informative(ground, scope, marginals, rows)
     if not informative.all():
         operation = blocks.SPLIT_UNINFORMATIVE if informative.any() else blocks.NAIVE_FACTORIZATION
@@ -275,7 +276,7 @@ def _ask_again(words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, 
         if groups.any():
             return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)
     clustering, labels = _cluster_again(words, ground, node, plot, rows, minus, plus)
-    split = np.count_nonzero(rounds_at(clustering, 0, 0).sizes) > 1
+    split = np.count_nonzero(rounds_at(clustering, START, START).sizes) > 1
     operation = SPLIT_DATA if split else blocks.NAIVE_FACTORIZATION
     return Answer(operation, marginals, informative, independence, groups, clustering, labels)
 
@@ -343,7 +344,7 @@ def _changes_in_place(
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
     """Sort the change by cluster: all other rows stay where they are. A cluster that was empty has none but those."""
     space = space_of(ground, plot.scope, plot.key)
-    rounds = rounds_at(answer.clustering, 0, space.offsets[-1])
+    rounds = rounds_at(answer.clustering, START, space.offsets[-1])
     left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
     changes = [(minus[left == number], plus[came == number]) for number in range(rounds.sizes.size)]
     return changes, np.flatnonzero(rounds.sizes)

@@ -43,6 +43,7 @@ from unlearnspn.hashing import mix64, mix_member
 from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs
 from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, rebuild, rows_staying
+from unlearnspn.signs import IN, OUT
 
 #: So many rows are looked at in one go where all there are may have to be.
 _CHUNK = 1024
@@ -178,8 +179,8 @@ def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> N
     """Make a change in all that a node knows; the opposite change takes it back."""
     if words[node + INDEPENDENCE] > 0:
         _shift_independence(words, ground, node, minus, plus)
-    _shift(words, ground, node, minus, -1)
-    _shift(words, ground, node, plus, 1)
+    _shift(words, ground, node, minus, OUT)
+    _shift(words, ground, node, plus, IN)
 
 
 @njit(cache=True, nogil=True)

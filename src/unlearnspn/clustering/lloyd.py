@@ -16,6 +16,7 @@ from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
+from unlearnspn.signs import IN, START
 from unlearnspn.slices import Counts, Rows, Scope
 
 _ONE = 2 * FEATURE_STD  # an indicator that is half the time on deviates by one standard deviation
@@ -301,7 +302,7 @@ def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines,
     for r in range(first, sums.shape[0]):
         sums[r] = 0
         counts[r] = 0
-        _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], 1)
+        _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], IN)
         centroids[r + 1] = _quantise(space, sums[r], counts[r], centroids[r])
         if repeats(centroids, r + 1):
             return r + 1
@@ -324,7 +325,7 @@ def _to_words(rounds: Rounds) -> Words:
     seeds, counts, sizes, sums, centroids = rounds
     words = np.empty(_HEAD + seeds.size + counts.size + sizes.size + sums.size + centroids.size, np.int64)
     words[0], words[1], words[2] = seeds.size, len(counts), sizes.size
-    kept = rounds_at(words, 0, centroids.shape[2])
+    kept = rounds_at(words, START, centroids.shape[2])
     kept.seeds[:], kept.counts[:], kept.sizes[:] = seeds, counts, sizes
     kept.sums[:], kept.centroids[:] = sums, centroids
     return words
