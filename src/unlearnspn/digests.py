@@ -30,13 +30,13 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import describe_rounds
+from unlearnspn.compiling import START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, undigested
 from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
 from unlearnspn.independence import asked_pairs
 from unlearnspn.learning import Learner
-from unlearnspn.signs import START
 from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
 from unlearnspn.walking import rounds_of
@@ -55,7 +55,7 @@ def _extended(buffer: Words, used: int, more: Words) -> Words:
     return buffer
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
     """Hash how many records have each category, whatever their codes; missing values are left out."""
     low, high = np.uint64(0), np.uint64(0)
@@ -68,7 +68,7 @@ def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
     return np.array([np.int64(low), np.int64(high)])
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     leaves, scope = leaves_at(words, node), scope_at(words, node)
     starts = np.zeros(ground.sizes.size, np.int64)
@@ -93,7 +93,7 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
     return buffer, used
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     head = words[node + MEMBERS : node + MEMBERS + 4]  # and the hash of the marginals
     for more in (np.array([words[node + KEY]]), head, informative_at(words, node), numbers_at(words, node)):

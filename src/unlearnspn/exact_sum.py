@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unlearnspn.compiling import IN
 from unlearnspn.hashing import integer_bytes
-from unlearnspn.signs import IN
 
 Rows = npt.NDArray[np.int64]
 #: The bits of doubles.

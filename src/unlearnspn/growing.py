@@ -42,13 +42,13 @@ from unlearnspn.blocks import (
     parts_at,
 )
 from unlearnspn.clustering.lloyd import learn_rounds, pick_seeds
+from unlearnspn.compiling import IN, inlined
 from unlearnspn.exact_sum import Rows, Words, add_values
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs
 from unlearnspn.marginals import add_codes, hash_marginals
 from unlearnspn.pair_tables import shift_pairs_hash
-from unlearnspn.signs import IN
 from unlearnspn.slices import Counts, Scope
 
 #: In place of where the statistics of a leaf start: Python has yet to learn them.
@@ -113,7 +113,7 @@ def ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Words) -> 
     return ask_pairs(ground.codes, rows, scope, sizes, prints, ground.cut, ground.logs, known, with_tables)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
     """Ask the questions of Algorithm 1 in its order."""
     scope, nothing = plot.scope, np.zeros(0, np.int64)
@@ -195,7 +195,7 @@ def _with_room(words: Words, used: int, number: int) -> Words:
     return grown
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) -> int:
     """Write the rows that a node keeps, and their fingerprint; return where the next words go."""
     words[node + ROWS], words[node + N_ROWS] = used, rows.size

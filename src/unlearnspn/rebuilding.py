@@ -41,6 +41,7 @@ from unlearnspn.clustering.lloyd import (
     rounds_that_hold,
     shift_rounds,
 )
+from unlearnspn.compiling import IN, OUT, START, inlined
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
@@ -62,7 +63,6 @@ from unlearnspn.independence.asked_pairs import (
     shift_pairs,
 )
 from unlearnspn.marginals import add_codes
-from unlearnspn.signs import IN, OUT, START
 from unlearnspn.slices import Counts, Scope
 
 #: If more than this share of a node changes, it is grown anew, so that a large change is not walked in vain.
@@ -146,7 +146,7 @@ def all_below(words: Words, node: int) -> Words:
     return nodes[:n_nodes].copy()
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _not_needed(words: Words, node: int, parts: Words) -> Words:
     """Return a node that has been replaced, and all below those of its parts that were not kept; -1 for kept ones."""
     nodes = np.full(1, node)
@@ -202,7 +202,7 @@ def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Row
     return rows[:n_staying]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _plot(words: Words, node: int, n_rows: int) -> Plot:
     parent = words[node + PARENT]
     is_cluster = parent >= 0 and words[parent + OPERATION] == SPLIT_DATA
@@ -210,7 +210,7 @@ def _plot(words: Words, node: int, n_rows: int) -> Plot:
     return Plot(parent, 0, scope, key, words[node + CONNECTED] == 1, is_cluster, 0, n_rows)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _ask_independence_again(
     words: Words, ground: Ground, node: int, scope: Scope, rows: Rows, minus: Rows, plus: Rows
 ) -> Words:
@@ -228,7 +228,7 @@ def _ask_independence_again(
     return ask_independence(ground, scope, rows, known)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _cluster_again(
     words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, minus: Rows, plus: Rows
 ) -> tuple[Words, Counts]:
@@ -253,7 +253,7 @@ def _cluster_again(
     return go_on(space, rounds.seeds, centroids, counts, sums, rows, ground.max_rounds)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _ask_again(words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, minus: Rows, plus: Rows) -> Answer:
     """Ask the questions of Algorithm 1 again, with the help of what was answered before; as `ask` would."""
     scope, nothing = plot.scope, np.zeros(0, np.int64)
@@ -299,7 +299,7 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, minus: Rows, plu
     return Rebuilt(words, used, -1, 0, False, nothing, nothing, nothing, wanted)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _rebuild_product(
     words: Words,
     used: int,
@@ -338,7 +338,7 @@ def _rebuild_product(
     return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _changes_in_place(
     ground: Ground, plot: Plot, answer: Answer, minus: Rows, plus: Rows
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
@@ -350,7 +350,7 @@ def _changes_in_place(
     return changes, np.flatnonzero(rounds.sizes)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _changes_by_moving(
     words: Words, ground: Ground, node: int, labels: Counts, rows: Rows
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
@@ -367,7 +367,7 @@ def _changes_by_moving(
     return changes, np.flatnonzero(np.diff(ends))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _rebuild_split(
     words: Words,
     used: int,

@@ -26,6 +26,7 @@ from unlearnspn.coding import (
     Encoding,
     Levels,
 )
+from unlearnspn.compiling import IN, OUT
 from unlearnspn.exact_sum import (
     FIRST_LIMBS,
     N_PARTS,
@@ -39,7 +40,6 @@ from unlearnspn.exact_sum import (
     count_parts,
 )
 from unlearnspn.hashing import Keys, fingerprint, hash_counts, mix64
-from unlearnspn.signs import IN, OUT
 
 Flags = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]

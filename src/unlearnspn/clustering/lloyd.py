@@ -13,10 +13,10 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
+from unlearnspn.compiling import IN, START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
-from unlearnspn.signs import IN, START
 from unlearnspn.slices import Counts, Rows, Scope
 
 _ONE = 2 * FEATURE_STD  # an indicator that is half the time on deviates by one standard deviation
@@ -243,7 +243,7 @@ def pick_seeds(space: Space, rows: Rows) -> Rows:
     return seeds
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     """Tell whether learning without `minus` and with `plus` picks the same seeds."""
     for row in minus:
@@ -296,7 +296,7 @@ def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Cou
         _add_row(space, row, sums[c], sign)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines) -> int:
     """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all."""
     for r in range(first, sums.shape[0]):

@@ -16,13 +16,13 @@ import numpy as np
 from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import IN, OUT, START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.agreement import compare_rows, count_all, count_among
 from unlearnspn.independence.components import find, join
 from unlearnspn.pair_tables import cell_hash, g_statistic
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x
-from unlearnspn.signs import IN, OUT, START
 from unlearnspn.slices import Counts, Rows, Scope
 
 #: Where things are among the words of an answer, and among those of a pair.
@@ -99,7 +99,7 @@ def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Cou
     return cells
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _places_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
     """Return for each pair where its words are in an earlier answer, and where its table is; -1 if it was not asked."""
     places = np.full((scope.size, scope.size, 2), -1)
@@ -190,7 +190,7 @@ def ask_pairs(
     return words
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
     words[HASH], words[HASH + 1] = 0, 0
     for k in range(words[N_PAIRS]):
