@@ -36,6 +36,7 @@ from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
+from unlearnspn.touched import EVERYTHING, Touched
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ class Model:
         self.network = network
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
+        #: Whether somebody wants to know what requests touch; and what the last one did.
+        self.is_watched = False
+        self.touched: Touched = EVERYTHING
         self._digests: tuple[str, str] | None = None
         self._derivation = Derivation()
         self._circuit: Circuit | None = None
@@ -315,11 +319,15 @@ class _Request:
             model._derivation = Derivation()
         if self._fresh is not None:
             model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
+            model.touched = EVERYTHING
             return
         if self._records is not None:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
-        self.revision.commit()
+        if model.is_watched:
+            model.touched = Touched(self.revision.touched())
+        if self.revision.commit():
+            model.touched = EVERYTHING
         if self._records is not None:
             self._learner = model.settings.learner(model.records, model.records.encoding)
         model.learner = self._learner
