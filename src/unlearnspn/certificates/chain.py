@@ -81,7 +81,7 @@ class ChainCheck:
         """
         if trusted in self.keys:
             return Finding(True, TRUST, f"the key {trusted.id[:16]}… vouches for the ledger")
-        known = ", ".join(f"{key.id[:16]}…" for key in self.keys) or "none"
+        known = shorten(key.id for key in self.keys)
         message = f"the key {trusted.id[:16]}… signed nothing in this ledger; those that did: {known}"
         return Finding(False, TRUST, message)
 
@@ -91,10 +91,8 @@ class ChainCheck:
         if not signers:
             self._fail(SIGNATURE, number, "no key has been introduced that could have signed it")
         elif envelope.key_ids != tuple(key.id for key in signers):
-            named, wanted = (
-                ", ".join(f"{key_id[:16]}…" for key_id in ids) or "nobody" for ids in _ids(envelope, signers)
-            )
-            self._fail(SIGNATURE, number, f"it must be signed by {wanted}, and says it is by {named}")
+            wanted = shorten(key.id for key in signers)
+            self._fail(SIGNATURE, number, f"it must be signed by {wanted}, and says it is by {shorten(envelope.key_ids)}")
         elif not all(envelope.signed_by(key) for key in signers):
             self._fail(SIGNATURE, number, "the signature does not fit: statement or signature were changed")
         elif introduced is not None:
@@ -151,8 +149,7 @@ def _breaks(last: Statement | None, statement: Statement) -> Iterator[str]:
     if last is None:
         return
     if statement.before != last.after:
-        yield f"it starts from a model that entry {last.link.entry} did not leave: its digests before differ from those after"
-    counts = statement.counts
+        yield f"its digests before are not those that entry {last.link.entry} left"counts = statement.counts
     if counts.remaining != last.counts.remaining - counts.removed + counts.added:
         yield f"{last.counts.remaining} - {counts.removed} + {counts.added} records do not leave {counts.remaining}"
     if statement.action is Action.KEY_ROTATION and (
@@ -163,8 +160,9 @@ def _breaks(last: Statement | None, statement: Statement) -> Iterator[str]:
         yield f"a {statement.action} must not change schema, parameters or seed"
 
 
-def _ids(envelope: Envelope, signers: list[PublicKey]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return envelope.key_ids, tuple(key.id for key in signers)
+def shorten(key_ids: Iterable[str]) -> str:
+    """Name keys by the beginnings of their fingerprints."""
+    return ", ".join(f"{key_id[:16]}…" for key_id in key_ids) or "nobody"
 
 
 def _count(n: int) -> str:

@@ -18,9 +18,7 @@ class Fields:
             raise CertificateError(f"{what} is no JSON object")
         if set(document) != names:
             wrong = ", ".join(sorted(set(document) ^ names))
-            raise CertificateError(
-                f"{what} must have the fields {', '.join(sorted(names))}; it differs in {wrong[:200]}"
-            )
+            raise CertificateError(f"{what} has other fields than it must have: it differs in {wrong[:200]}")
         self._document: dict[str, Any] = document
         self._what = what
 

@@ -1,7 +1,7 @@
 """The file of private keys beside a vault: readable for its owner only, and complete at every moment.
 
 A rotation takes three steps, and the file survives a crash between any two of them: `stage` adds the new key; the
-ledger, in a transaction of its own, introduces it; `settle` forgets every key but the one that the ledger says is in use.
+ledger, in a transaction of its own, introduces it; `settle` forgets every key but the one that is in use by then.
 """
 
 from __future__ import annotations

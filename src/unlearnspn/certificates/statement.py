@@ -141,9 +141,8 @@ class Statement:
 
     def _require(self, value: Any, wanted: bool, what: str) -> None:
         if (value is not None) != wanted:
-            raise CertificateError(
-                f"entry {self.link.entry} ({self.action}) must {'' if wanted else 'not '}have {what}"
-            )
+            verb = "must" if wanted else "must not"
+            raise CertificateError(f"entry {self.link.entry} ({self.action}) {verb} have {what}")
 
     def encode(self) -> bytes:
         """Write the statement as canonical JSON."""

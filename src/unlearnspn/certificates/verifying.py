@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unlearnspn.certificates.chain import SIGNATURE, check_chain
+from unlearnspn.certificates.chain import SIGNATURE, check_chain, shorten
 from unlearnspn.certificates.commitment import Item
 from unlearnspn.certificates.envelope import Envelope
 from unlearnspn.certificates.errors import CertificateError
@@ -59,13 +59,11 @@ def audit_receipt(receipt: Receipt, certificate: Envelope, wanted: Item | None =
 
 
 def _signed(envelope: Envelope, key: PublicKey, entry: int) -> Finding:
-    if envelope.signed_by(key):
-        named = [key_id for key_id in envelope.key_ids if key_id != key.id]
-        if named and envelope.statement.introduced is None:
-            return Finding(False, SIGNATURE, f"it names another signer that it cannot have: {named[0][:16]}…", entry)
-        return Finding(True, SIGNATURE, f"it was signed by the key {key.id[:16]}…", entry)
-    if key.id in envelope.key_ids:
+    introduced = envelope.statement.introduced
+    signers = [key] if introduced is None or introduced == key else [key, introduced]
+    if envelope.key_ids == tuple(signer.id for signer in signers):
+        if all(envelope.signed_by(signer) for signer in signers):
+            return Finding(True, SIGNATURE, f"it was signed by the key {key.id[:16]}…", entry)
         return Finding(False, SIGNATURE, "the signature does not fit: statement or signature were changed", entry)
-    signers = ", ".join(f"{key_id[:16]}…" for key_id in envelope.key_ids) or "nobody"
-    message = f"it says it was signed by {signers}, not by {key.id[:16]}…: give that key, or the whole ledger"
-    return Finding(False, SIGNATURE, message, entry)
+    message = f"it says it was signed by {shorten(envelope.key_ids)}, not by {shorten([key.id])} alone"
+    return Finding(False, SIGNATURE, f"{message}: give the key that was in use then, or the whole ledger", entry)
