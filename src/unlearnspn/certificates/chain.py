@@ -92,7 +92,7 @@ class ChainCheck:
             self._fail(SIGNATURE, number, "no key has been introduced that could have signed it")
         elif envelope.key_ids != tuple(key.id for key in signers):
             wanted = shorten(key.id for key in signers)
-            self._fail(SIGNATURE, number, f"it must be signed by {wanted}, and says it is by {shorten(envelope.key_ids)}")
+            self._fail(SIGNATURE, number, f"it must be signed by {wanted}, but names {shorten(envelope.key_ids)}")
         elif not all(envelope.signed_by(key) for key in signers):
             self._fail(SIGNATURE, number, "the signature does not fit: statement or signature were changed")
         elif introduced is not None:
@@ -149,7 +149,8 @@ def _breaks(last: Statement | None, statement: Statement) -> Iterator[str]:
     if last is None:
         return
     if statement.before != last.after:
-        yield f"its digests before are not those that entry {last.link.entry} left"counts = statement.counts
+        yield f"its digests before are not those that entry {last.link.entry} left"
+    counts = statement.counts
     if counts.remaining != last.counts.remaining - counts.removed + counts.added:
         yield f"{last.counts.remaining} - {counts.removed} + {counts.added} records do not leave {counts.remaining}"
     if statement.action is Action.KEY_ROTATION and (
