@@ -102,7 +102,8 @@ class FlatNetwork:
             return
         found, place = self.rows_of(node), self.place(node)
         rows = all_rows if found is None else np.sort(found)
-        for at, block in zip(asked, (learner.independence, learner.clustering), strict=True):
+        blocks: tuple[Any, ...] = (learner.independence, learner.clustering)
+        for at, block in zip(asked, blocks, strict=True):
             if at < 0:
                 self.outside[-at - 1] = block.learn(learner.slice(place), rows)
         for variable, at in leaves.reshape(-1, 2).tolist():

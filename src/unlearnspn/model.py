@@ -215,6 +215,7 @@ class Model:
             request.take_back()
             raise
         if dry_run:
+            request.note_touched()
             request.take_back()
         else:
             request.commit()
@@ -311,6 +312,11 @@ class _Request:
         self.model.records.discard(self.staged)
         self.model._digests = None
 
+    def note_touched(self) -> None:
+        """Tell what has been touched, or will be; taking a change back may leave rows in another order."""
+        if self.model.is_watched:
+            self.model.touched = Touched(self.revision.touched())
+
     def commit(self) -> None:
         """Make the change real, and wipe what it removes."""
         model = self.model
@@ -324,8 +330,7 @@ class _Request:
         if self._records is not None:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
-        if model.is_watched:
-            model.touched = Touched(self.revision.touched())
+        self.note_touched()
         if self.revision.commit():
             model.touched = EVERYTHING
         if self._records is not None:

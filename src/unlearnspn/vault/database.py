@@ -27,7 +27,6 @@ _SCHEMA = """
 CREATE TABLE pages (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, data BLOB NOT NULL);
 CREATE TABLE ledger (number INTEGER PRIMARY KEY, envelope BLOB NOT NULL);
 CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), statement BLOB NOT NULL, signature BLOB NOT NULL);
-CREATE TABLE guard (mark BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 
 
@@ -60,7 +59,7 @@ class Database:
     @classmethod
     def open(cls, path: Path) -> Self:
         """Open a file that must be a vault of a version that is understood; what a crash left undone is taken back."""
-        _require_file(path)
+        require_file(path)
         database = cls(path, _connect(path))
         try:
             database._set_up()
@@ -192,7 +191,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         raise _explanation(path, error) from error
 
 
-def _require_file(path: Path) -> None:
+def require_file(path: Path) -> None:
     """Raise unless this is a file with something in it.
 
     It is not opened here: closing it again would give up the locks that SQLite has on it in the same process.

@@ -13,7 +13,7 @@ from unlearnspn.storage.columns import describe_schema, pack_categories, read_sc
 from unlearnspn.storage.container import Array, Container, pack, unpack
 from unlearnspn.storage.entries import Entries, narrow
 from unlearnspn.storage.texts import pack_texts, take_texts
-from unlearnspn.tables import Column, Family, Table
+from unlearnspn.tables import Category, Column, Family, Table
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.pages import PageStore
 
@@ -59,7 +59,7 @@ class Drafts:
         for name in {self._places.pop(item) for item in ids}:
             chunk = self._chunks[name]
             kept = np.array([place for place, item in enumerate(chunk.ids) if item not in gone], np.int64)
-            self._chunks[name] = _taken(chunk, kept)
+            self._chunks[name] = chunk.take(kept)
             self._changed.add(name)
 
     def of_subject(self, subject: str) -> list[RecordId]:
@@ -73,7 +73,7 @@ class Drafts:
         for name in sorted({self._places[item] for item in ids}):
             chunk = self._chunks[name]
             rows = np.array([place for place, item in enumerate(chunk.ids) if item in wanted], np.int64)
-            yield _taken(chunk, rows)
+            yield chunk.take(rows)
 
     def all(self, form: Form) -> Batch:
         """Return all records as one table."""
@@ -121,12 +121,6 @@ class Drafts:
                 store.remove(name)
 
 
-def _taken(chunk: Batch, rows: Any) -> Batch:
-    listed = rows.tolist()
-    ids, subjects = [chunk.ids[row] for row in listed], [chunk.subjects[row] for row in listed]
-    return Batch(chunk.table.take(rows), ids, subjects)
-
-
 def _joined(name: str, family: Family, categorical: bool, parts: Sequence[Column]) -> Column:
     """Join the parts of a column; parts without any value have no family of their own."""
     if family is Family.NUMBER:
@@ -141,7 +135,8 @@ def _joined(name: str, family: Family, categorical: bool, parts: Sequence[Column
 
 
 def _packed(chunk: Batch) -> Container:
-    variables, categories = [], []
+    variables: list[Variable] = []
+    categories: list[list[Category]] = []
     numbers: list[Array] = []
     places: list[Array] = []
     for column in chunk.table.columns:
@@ -204,5 +199,3 @@ def _encoded(text: str) -> bytes:
 
 def _decoded(text: bytes) -> str:
     return text.decode("utf-8", "surrogatepass")
-
-

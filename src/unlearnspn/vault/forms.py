@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
 from unlearnspn.ids import RecordId, read_ids, require_unique
+from unlearnspn.slices import Rows
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.storage.models import describe_origin, read_origin
 from unlearnspn.tables import Family, Table, is_missing, read_column, read_table
@@ -30,6 +31,11 @@ class Batch(NamedTuple):
     table: Table
     ids: list[RecordId]
     subjects: list[str | None]
+
+    def take(self, rows: Rows) -> Batch:
+        """Return the records that are listed."""
+        listed = rows.tolist()
+        return Batch(self.table.take(rows), [self.ids[row] for row in listed], [self.subjects[row] for row in listed])
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ class WriterLock:
         try:
             self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise VaultError(f"cannot write beside {vault}: {error.strerror}; check the folder's permissions") from error
+            raise VaultError(
+                f"cannot write beside {vault}: {error.strerror}; check the folder's permissions"
+            ) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

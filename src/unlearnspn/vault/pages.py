@@ -29,6 +29,8 @@ PAGE = 8000
 _DIGEST = 32
 _DIRECTORY = 0
 _FIRST_PLACE = 1 << 32
+#: Arrays are read with room for this share more, and for so many pages at least.
+_SPARE_SHARE, _SPARE_PAGES = 16, 4
 _TYPES = {np.dtype(kind).str: np.dtype(kind) for kind in ("<i8", "<f8", "<i4", "|u1", "|b1")}
 
 
@@ -40,9 +42,14 @@ class Entry(NamedTuple):
     shape: tuple[int, ...]
 
     @property
+    def n_items(self) -> int:
+        """How many items the array has."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
     def n_bytes(self) -> int:
         """How many bytes the array has."""
-        return int(np.prod(self.shape, dtype=np.int64)) * _TYPES[self.dtype].itemsize
+        return self.n_items * _TYPES[self.dtype].itemsize
 
     @property
     def n_pages(self) -> int:
@@ -62,32 +69,60 @@ class PageStore:
         self._entries: dict[str, Entry] = {}
         #: The digests of each array's pages, by the array's number; one line each.
         self._digests: dict[int, Bytes] = {_DIRECTORY: _no_digests()}
+        #: What was read and not taken yet.
+        self._read: dict[int, Bytes] = {}
+
+    # -- reading ---------------------------------------------------------------------------------------------------
 
     @classmethod
     def read(cls, database: Database) -> PageStore:
-        """Read which arrays there are."""
+        """Read all pages, comparing each with its digest; the one that is damaged is named."""
         store = cls(database)
-        written = store._read_pages(_DIRECTORY, None, "the directory")
-        store._entries = _read_directory(written.tobytes().rstrip(b"\0"))
+        numbers = dict(database.rows(f"SELECT place / {_FIRST_PLACE}, count(*) FROM pages GROUP BY 1"))
+        if not all(isinstance(number, int) and number >= 0 for number in numbers):
+            raise DamagedVaultError(f"{database.path} is damaged: it has pages in places that do not exist")
+        store._read_array(_DIRECTORY, numbers.pop(_DIRECTORY, 0), "the directory")
+        store._entries = _read_directory(store._read.pop(_DIRECTORY).tobytes().rstrip(b"\0"))
+        for name, entry in store._entries.items():
+            if numbers.pop(entry.number, 0) != entry.n_pages:
+                raise DamagedVaultError(f"{database.path} is damaged: {name!r} does not have {entry.n_pages} pages")
+            store._read_array(entry.number, entry.n_pages, repr(name))
+        if numbers:
+            raise DamagedVaultError(f"{database.path} is damaged: it has pages that belong to nothing")
         return store
 
-    # -- reading ---------------------------------------------------------------------------------------------------
+    def _read_array(self, number: int, n_pages: int, name: str) -> None:
+        start, path = number * _FIRST_PLACE, self._database.path
+        # With room for more: arrays that grow need not be copied at once.
+        data = np.zeros(n_pages * PAGE + max(n_pages // _SPARE_SHARE, _SPARE_PAGES) * PAGE, np.uint8)
+        digests = np.zeros((n_pages, _DIGEST), np.uint8)
+        view, seen = data.data, digests.reshape(-1).data
+        statement = "SELECT place, digest, data FROM pages WHERE place >= ? AND place < ? ORDER BY place"
+        found = 0
+        for place, digest, page in self._database.rows(statement, (start, start + _FIRST_PLACE)):
+            if place != start + found:
+                raise DamagedVaultError(f"{path} is damaged: page {found} of {name} is missing")
+            if not isinstance(page, bytes) or len(page) != PAGE or sha256(page).digest() != digest:
+                raise DamagedVaultError(f"{path} is damaged: page {found} of {name} is not as it was written")
+            view[found * PAGE : (found + 1) * PAGE] = page
+            seen[found * _DIGEST : (found + 1) * _DIGEST] = digest
+            found += 1
+        self._digests[number], self._read[number] = digests, data
 
     @property
     def names(self) -> list[str]:
         """The names of all arrays."""
         return list(self._entries)
 
-    def load(self, name: str, room: int = 0) -> Array:
-        """Return an array, with room for so many items more, which are zeros; a damaged page is named."""
-        if name not in self._entries:
-            raise DamagedVaultError(f"{self._database.path} is damaged: it has no {name!r}")
-        entry = self._entries[name]
-        data = self._read_pages(entry.number, entry.n_pages, repr(name), room * _TYPES[entry.dtype].itemsize)
-        if data[entry.n_bytes : entry.n_pages * PAGE].any():
-            raise DamagedVaultError(f"{self._database.path} is damaged: there is more after the end of {name!r}")
-        found = data[: entry.n_bytes + room * _TYPES[entry.dtype].itemsize].view(_TYPES[entry.dtype])
-        return found if room else found.reshape(entry.shape)
+    def load(self, name: str) -> Array:
+        """Return an array that was read; this can be done once."""
+        entry = self._entry(name)
+        return self._take(name).view(_TYPES[entry.dtype])[: entry.n_items].reshape(entry.shape)
+
+    def load_with_room(self, name: str) -> tuple[Array, int]:
+        """Return an array that was read, with room for more items, which are zeros, and its length."""
+        entry = self._entry(name)
+        return self._take(name).view(_TYPES[entry.dtype]), entry.n_items
 
     def load_document(self, name: str) -> Any:
         """Return a document of JSON values."""
@@ -101,36 +136,16 @@ class PageStore:
             total.update(digests.tobytes())
         return total.hexdigest()
 
-    def check(self) -> None:
-        """Raise unless every page is what was written, and no page belongs to nobody."""
-        for name, entry in self._entries.items():
-            self._read_pages(entry.number, entry.n_pages, repr(name))
-        expected = sum(len(digests) for digests in self._digests.values())
-        ((found,),) = self._database.rows("SELECT count(*) FROM pages")
-        if found != expected:
-            raise DamagedVaultError(f"{self._database.path} is damaged: it has {found} pages instead of {expected}")
+    def _entry(self, name: str) -> Entry:
+        if name not in self._entries:
+            raise DamagedVaultError(f"{self._database.path} is damaged: it has no {name!r}")
+        return self._entries[name]
 
-    def _read_pages(self, number: int, n_pages: int | None, name: str, room: int = 0) -> Bytes:
-        """Read all pages of an array and compare their digests with those stored beside them."""
-        start = number * _FIRST_PLACE
-        bounds = (start, start + _FIRST_PLACE)
-        if n_pages is None:
-            ((n_pages,),) = self._database.rows("SELECT count(*) FROM pages WHERE place >= ? AND place < ?", bounds)
-        data, digests = np.zeros(n_pages * PAGE + room, np.uint8), np.zeros((n_pages, _DIGEST), np.uint8)
-        view, seen = memoryview(data), memoryview(digests).cast("B")
-        statement = "SELECT place, digest, data FROM pages WHERE place >= ? AND place < ? ORDER BY place"
-        found = 0
-        for place, digest, page in self._database.rows(statement, bounds):
-            if place != start + found or found == n_pages:
-                break
-            if not isinstance(page, bytes) or len(page) != PAGE or sha256(page).digest() != digest:
-                raise DamagedVaultError(f"{self._database.path} is damaged: page {found} of {name} is not as written")
-            view[found * PAGE : (found + 1) * PAGE] = page
-            seen[found * _DIGEST : (found + 1) * _DIGEST] = digest
-            found += 1
-        if found != n_pages:
-            raise DamagedVaultError(f"{self._database.path} is damaged: page {found} of {name} is missing")
-        self._digests[number] = digests
+    def _take(self, name: str) -> Bytes:
+        entry = self._entry(name)
+        data = self._read.pop(entry.number)
+        if data[entry.n_bytes : entry.n_pages * PAGE].any():
+            raise DamagedVaultError(f"{self._database.path} is damaged: there is more after the end of {name!r}")
         return data
 
     # -- writing ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ class TextColumn:
     >>> column.get(np.array([0, 1, 2])), column.find("Ada").tolist()
     ([None, 'Ada', 'Ada'], [1, 2])
     >>> column.wipe(np.array([1]))
-    >>> column.find("Ada").tolist(), bytes(column.used_bytes)
+    >>> column.find("Ada").tolist(), column.used_bytes
     ([2], b'Ada\\x00\\x00\\x00')
     """
 
@@ -49,13 +49,13 @@ class TextColumn:
         return len(self._starts)
 
     @property
-    def used_bytes(self) -> memoryview:
+    def used_bytes(self) -> bytes:
         """All bytes, those of texts that were removed being zeros."""
-        return memoryview(self._heap[: self._used])
+        return self._heap[: self._used].tobytes()
 
     def get(self, rows: Rows) -> list[str | None]:
         """Return the texts of some slots."""
-        heap = self._heap[: self._used].tobytes()
+        heap = self.used_bytes
         pairs = zip(self._starts[rows].tolist(), self._lengths[rows].tolist(), strict=True)
         return [
             None if length == _NONE else heap[start : start + length].decode("utf-8", "surrogatepass")
@@ -123,9 +123,10 @@ class TextColumn:
 
     def save(self, store: PageStore, name: str, slots: Rows | None) -> None:
         """Store what has changed since the last time, at these slots; None for all."""
-        everything = self._rewritten or slots is None
-        stretches = None if everything else np.array(self._touched, np.int64).reshape(-1, 2)
-        by_slot = None if everything else np.stack([8 * slots, 8 * slots + 8], axis=1)
+        stretches, by_slot = None, None
+        if slots is not None and not self._rewritten:
+            stretches = np.array(self._touched, np.int64).reshape(-1, 2)
+            by_slot = np.stack([8 * slots, 8 * slots + 8], axis=1)
         store.save(f"{name}.texts", self._heap[: self._used], stretches)
         store.save(f"{name}.starts", self._starts, by_slot)
         store.save(f"{name}.lengths", self._lengths, by_slot)
