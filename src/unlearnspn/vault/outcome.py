@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from unlearnspn.certificates import Envelope, Kind, Opening, Receipt
 from unlearnspn.report import Report
@@ -15,7 +15,7 @@ class Outcome:
     `certificate` is the entry in the ledger, None after a dry run; `report` tells what the model did, None without one.
     """
 
-    certificate: Envelope | None
+    certificate: Envelope | None = field(repr=False)
     report: Report | None
     #: How many records were removed, added and skipped, since they were there already; and how many there are now.
     removed: int
@@ -23,7 +23,7 @@ class Outcome:
     remaining: int
     skipped: int = 0
     #: What opens the certificate's commitment. The vault keeps nothing of it.
-    openings: tuple[Opening, ...] = ()
+    openings: tuple[Opening, ...] = field(default=(), repr=False)
 
     def receipts(self) -> list[Receipt]:
         """Return what requesters get: one for a subject with all its records, or one for each record."""

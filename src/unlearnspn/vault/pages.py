@@ -98,15 +98,14 @@ class PageStore:
         digests = np.zeros((n_pages, _DIGEST), np.uint8)
         view, seen = data.data, digests.reshape(-1).data
         statement = "SELECT place, digest, data FROM pages WHERE place >= ? AND place < ? ORDER BY place"
-        found = 0
-        for place, digest, page in self._database.rows(statement, (start, start + _FIRST_PLACE)):
+        rows = self._database.rows(statement, (start, start + _FIRST_PLACE))
+        for found, (place, digest, page) in enumerate(rows):
             if place != start + found:
                 raise DamagedVaultError(f"{path} is damaged: page {found} of {name} is missing")
             if not isinstance(page, bytes) or len(page) != PAGE or sha256(page).digest() != digest:
                 raise DamagedVaultError(f"{path} is damaged: page {found} of {name} is not as it was written")
             view[found * PAGE : (found + 1) * PAGE] = page
             seen[found * _DIGEST : (found + 1) * _DIGEST] = digest
-            found += 1
         self._digests[number], self._read[number] = digests, data
 
     @property

@@ -451,7 +451,7 @@ class Vault(Queries):
         return Outcome(certificate, None, 0, 0, len(contents))
 
     def turn_guard_on(self) -> None:
-        """Tell from now on when ids or subjects that are removed come back; a keyed hash of them is kept, never an id."""
+        """Tell from now on when removed ids or subjects come back; a keyed hash of them is kept, never an id."""
         key = self._home.require_writable()
         with self._changing():
             self._home.contents().guard.turn_on()
