@@ -21,6 +21,8 @@ from unlearnspn.blocks import (
     MEMBERS,
     N_RECORDS,
     OPERATION,
+    TREE,
+    TREE_WORDS,
     informative_at,
     leaves_at,
     numbers_at,
@@ -77,7 +79,9 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
         v, place = leaves[i], leaves[i + 1]
         if place < 0:
             continue
-        if place == 0:
+        if v == TREE:
+            found = words[node + place : node + place + TREE_WORDS]
+        elif place == 0:
             found = _hash_counts(words, ground, starts[v], v)
         else:
             length = 1 + ground.windows[v, 1] + ground.windows[v, 2]
@@ -164,7 +168,7 @@ def _add_outside(learner: Learner, network: FlatNetwork, at: int, model: Any, st
     for scope, statistics in node.factors:
         if not inside.has(scope):
             own = Slice(learner.records, learner.encoding, scope, node.key)
-            found = learner.leaf(scope).fingerprint(statistics, own)
+            found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
             model.update(fingerprint([scope.tobytes(), found]))
     if node.independence is not None and not inside.independence:
         state.update(fingerprint([b"independence", learner.independence.fingerprint(node.independence, data)]))

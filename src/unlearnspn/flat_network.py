@@ -32,9 +32,9 @@ from unlearnspn.blocks import (
     ROWS,
     SPARE_ROWS,
     SPARE_SHARE,
+    TREE,
     WIDTH,
     Inside,
-    informative_at,
     leaves_at,
     numbers_at,
     parts_at,
@@ -139,10 +139,7 @@ class FlatNetwork:
         rows = all_rows() if found is None else found
         leaves = leaves_at(self.words, node)
         for i in np.flatnonzero(leaves[1::2] == OPEN).tolist():
-            scope = leaves[2 * i : 2 * i + 1].copy()
-            if scope[0] < 0:
-                scope = learner.tree_scope(self.scope_of(node), informative_at(self.words, node) == 1)
-            (factor,) = learner.learn_factors([scope], rows)
+            (factor,) = learner.learn_factors([leaves[2 * i : 2 * i + 1].copy()], rows)
             leaves[2 * i + 1] = self._put_outside(factor)
 
     def _put_outside(self, statistics: Any) -> int:
@@ -176,7 +173,7 @@ class FlatNetwork:
         leaves = []
         for factor in node.factors:
             inside = self.inside.has(factor.scope)
-            variable = int(factor.scope[0]) if factor.scope.size == 1 else -1
+            variable = int(factor.scope[0]) if factor.scope.size == 1 else TREE
             leaves += [variable, place(factor.statistics if inside else factor, inside)]
         head = np.zeros(HEAD, np.int64)
         head[OPERATION], head[KEY], head[N_RECORDS] = _NUMBERS[node.operation], _signed(node.key), node.n_records
@@ -327,7 +324,11 @@ class FlatNetwork:
 
         factors = []
         for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
-            factors.append(found(place) if place < 0 else Factor(np.array([variable], np.int64), found(place)))
+            if place < 0:
+                factors.append(found(place))
+            else:
+                own = np.array([variable]) if variable != TREE else np.setdiff1d(scope, leaves[::2])
+                factors.append(Factor(own, found(place)))
         operation = _OPERATIONS[head[OPERATION]]
         return Node(
             operation,
@@ -392,15 +393,25 @@ class FlatNetwork:
         if not self.outside:
             return False
         return bool(
-            words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or leaves_at(words, node).min(initial=0) < 0
+            words[node + INDEPENDENCE] < 0
+            or words[node + CLUSTERING] < 0
+            or leaves_at(words, node)[1::2].min(initial=0) < 0
         )
 
-    def show(self, node: int) -> Node:
+    def detailed(self, learner: Learner, node: int) -> Node:
+        """Return a node whose parts are numbers, with all that its leaves follow from."""
+        found = self.shallow(node)
+        if TREE not in leaves_at(self.words, node)[::2]:
+            return found
+        rows = self.rows_of(node)
+        return learner.with_tables(found, learner.records.rows if rows is None else rows)
+
+    def show(self, learner: Learner, node: int) -> Node:
         """Return a node and all below it as they are now; what did not change since it was last shown is the same."""
         known = self._shown.get(node)
         if known is None:
-            known = self.shallow(node)
-            known.parts = tuple(self.show(part) for part in known.parts)  # type: ignore[arg-type]
+            known = self.detailed(learner, node)
+            known.parts = tuple(self.show(learner, part) for part in known.parts)  # type: ignore[arg-type]
             self._shown[node] = known
         return known
 
