@@ -46,6 +46,7 @@ from unlearnspn.growing import OPEN, grow
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
 from unlearnspn.rebuilding import gather, holder_of_rows
+from unlearnspn.slices import Slice
 from unlearnspn.walking import link
 
 _OPERATIONS = tuple(Operation)
@@ -88,30 +89,24 @@ class FlatNetwork:
         """Return a network whose words are known; what lies outside of them is learned again, digests are not known."""
         network = cls(learner.inside)
         network.words, network.used, network.wasted, network.root = words, used, wasted, root
-        for node in network.below(root):
-            words[node + DIGESTED] = 0
+        for node in mark_all_undigested(words, root).tolist():
             network._learn_outside(learner, node, rows)
         network._next_outside = 1 + max(network.outside, default=-1)
         return network
 
     def _learn_outside(self, learner: Learner, node: int, all_rows: Rows) -> None:
         """Learn what only Python can revise of a node."""
-        words, leaves = self.words, leaves_at(self.words, node)
-        asked = [int(words[node + place]) for place in (INDEPENDENCE, CLUSTERING)]
-        if min(asked) >= 0 and leaves.min(initial=0) >= 0:
-            return
-        found, place = self.rows_of(node), self.place(node)
+        found = self.rows_of(node)
         rows = all_rows if found is None else np.sort(found)
-        blocks: tuple[Any, ...] = (learner.independence, learner.clustering)
-        for at, block in zip(asked, blocks, strict=True):
+        asked = ((INDEPENDENCE, learner.independence), (CLUSTERING, learner.clustering))
+        for place, block in asked:
+            at = int(self.words[node + place])
             if at < 0:
-                self.outside[-at - 1] = block.learn(learner.slice(place), rows)
-        for variable, at in leaves.reshape(-1, 2).tolist():
+                learn: Callable[[Slice, Rows], Any] = block.learn
+                self.outside[-at - 1] = learn(learner.slice(self.place(node)), rows)
+        for variable, at in leaves_at(self.words, node).reshape(-1, 2).tolist():
             if at < 0:
-                scope = np.array([variable], np.int64)
-                if variable < 0:
-                    scope = learner.tree_scope(self.scope_of(node), informative_at(words, node) == 1)
-                (self.outside[-at - 1],) = learner.learn_factors([scope], rows)
+                (self.outside[-at - 1],) = learner.learn_factors([np.array([variable])], rows)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -441,6 +436,27 @@ class FlatNetwork:
 def _signed(number: int) -> int:
     """Return a number of 64 bits as a word."""
     return number - (1 << 64) if number >> 63 else number
+
+
+@njit(cache=True, nogil=True)
+def mark_all_undigested(words: Words, root: int) -> Words:
+    """Say that no digest is known, and return the nodes that have statistics outside."""
+    nodes, n_nodes = np.empty(16, np.int64), 0
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        words[node + DIGESTED] = 0
+        outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
+        for place in leaves_at(words, node)[1::2]:
+            outside = outside or place < 0
+        if outside:
+            if n_nodes == nodes.size:
+                nodes = np.concatenate((nodes, nodes))
+            nodes[n_nodes] = node
+            n_nodes += 1
+        for part in parts_at(words, node):
+            pending.append(part)
+    return nodes[:n_nodes].copy()
 
 
 @njit(cache=True, nogil=True)
