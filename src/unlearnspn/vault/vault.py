@@ -92,8 +92,8 @@ class Vault(Queries):
     ...     gone.removed, gone.remaining, bool(vault.verify())
     (2, 58, True)
     >>> with Vault.open(f"{folder.name}/people.uspn") as vault:
-    ...     vault.info().n_records, round(vault.probability({"pays": "late"}), 2)
-    (58, 0.66)
+    ...     vault.info().n_records, round(vault.probability({"pays": "late"}), 1)
+    (58, 0.7)
     >>> folder.cleanup()
     """
 
