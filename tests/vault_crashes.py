@@ -102,19 +102,39 @@ def fork(path, request, before_statement=None):
     os._exit(0)
 
 
-def die_before(number):
-    """Kill this process before it carries out so many statements."""
-    left = [number]
+def watch_statements(act):
+    """Call a function before each statement that this process carries out, with how many there were before."""
+    number = [0]
     for name in ("execute", "execute_many"):
         original = getattr(Database, name)
 
-        def counted(*arguments, original=original):
-            left[0] -= 1
-            if left[0] < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+        def watched(*arguments, original=original):
+            act(number[0])
+            number[0] += 1
             return original(*arguments)
 
-        setattr(Database, name, counted)
+        setattr(Database, name, watched)
+    return number
+
+
+def die_before(number):
+    """Kill this process before it carries out a statement."""
+    watch_statements(lambda place: os.kill(os.getpid(), signal.SIGKILL) if place == number else None)
+
+
+def count_statements(path, request):
+    """Return how many statements it takes to open a vault, and to carry out a request after that."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        number = watch_statements(lambda place: None)
+        with Vault.open(path, write=True) as vault:
+            opened = number[0]
+            request(vault)
+            os.write(writing, f"{opened} {number[0]}".encode())
+        os._exit(0)
+    wait(child)
+    return tuple(map(int, os.read(reading, 100).split()))
 
 
 class Trial:
@@ -134,6 +154,8 @@ class Trial:
         assert wait(fork(self.path, request)) == 0
         self.seconds = time.perf_counter() - started
         self.after = observed(self.path)
+        self.copy()
+        self.statements = count_statements(self.path, request)
 
     def copy(self):
         shutil.rmtree(self.path.parent, ignore_errors=True)
@@ -143,10 +165,10 @@ class Trial:
         """Interrupt the request, and return whether it had been carried out."""
         self.copy()
         if rng.random() < 0.5:
-            child = fork(self.path, self.request, rng.randrange(1, 40))
+            child = fork(self.path, self.request, rng.randrange(*self.statements))
         else:
             child = fork(self.path, self.request)
-            time.sleep(rng.uniform(0.1, 1.1) * self.seconds)
+            time.sleep(rng.uniform(0.1, 1.0) * self.seconds)
             os.kill(child, signal.SIGKILL)
         wait(child)
         found = observed(self.path)

@@ -35,7 +35,7 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file
-from unlearnspn.vault.errors import DamagedVaultError, ReturningRecordError
+from unlearnspn.vault.errors import DamagedVaultError, ReturningRecordError, VaultError
 from unlearnspn.vault.forms import Batch, Form, read_subject
 from unlearnspn.vault.home import Home, key_file, resolve
 from unlearnspn.vault.learned import Learned
@@ -464,6 +464,9 @@ class Vault(Queries):
         """Throw away what is in memory if a change is not completed, for whatever reason: it may be half made."""
         try:
             yield
+        except OSError as error:
+            self._home.forget()
+            raise VaultError(f"cannot write beside {self._home.path}: {error.strerror}; nothing was changed") from error
         except BaseException:
             self._home.forget()
             raise
