@@ -66,7 +66,8 @@ def render_page(envelope: Envelope) -> str:
 <p>Save the text below, one line with its line end, as <code>certificate.json</code>, get the public key of the vault's
 owner from a source that you trust, and run
 <code>unlearnspn verify certificate.json --key public-key.pem</code>. It is an in-toto statement in a DSSE envelope, so
-other tools can check it too. With the receipt that the requester got, add <code>--receipt receipt.json</code>.</p></section>
+other tools can check it too. With the receipt that the requester got, add <code>--receipt receipt.json</code>.</p>
+</section>
 <section><h2>The certificate</h2>
 <pre id="certificate">{escape(envelope.encoded.decode("ascii"))}</pre></section>
 </main>
