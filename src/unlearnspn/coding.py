@@ -157,6 +157,11 @@ class CategoricalCoder:
         """Learn the codes of the given distinct categories, in canonical order."""
         return cls(key, (), {}, np.zeros(0, np.uint64), np.zeros((0, 16), np.uint8)).extend(categories)
 
+    @classmethod
+    def by_code(cls, key: int, categories: Sequence[Category | None]) -> CategoricalCoder:
+        """Return the coder that gives each category its place in a list as its code; None for codes that are free."""
+        return cls.learn(key, ())._with(categories) if categories else cls.learn(key, ())
+
     def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
         """Give a code to every category that has none, free codes first."""
         new = [category for category in sorted(categories, key=token) if token(category) not in self.index]

@@ -83,6 +83,36 @@ class FlatNetwork:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "words": np.array(state["words"]), "_shown": WeakValueDictionary()})
 
+    @classmethod
+    def restore(cls, learner: Learner, words: Words, used: int, wasted: int, root: int, rows: Rows) -> FlatNetwork:
+        """Return a network whose words are known; what lies outside of them is learned again, digests are not known."""
+        network = cls(learner.inside)
+        network.words, network.used, network.wasted, network.root = words, used, wasted, root
+        for node in network.below(root):
+            words[node + DIGESTED] = 0
+            network._learn_outside(learner, node, rows)
+        network._next_outside = 1 + max(network.outside, default=-1)
+        return network
+
+    def _learn_outside(self, learner: Learner, node: int, all_rows: Rows) -> None:
+        """Learn what only Python can revise of a node."""
+        words, leaves = self.words, leaves_at(self.words, node)
+        asked = [int(words[node + place]) for place in (INDEPENDENCE, CLUSTERING)]
+        if min(asked) >= 0 and leaves.min(initial=0) >= 0:
+            return
+        found, place = self.rows_of(node), self.place(node)
+        rows = all_rows if found is None else np.sort(found)
+        blocks: tuple[Any, ...] = (learner.independence, learner.clustering)
+        for at, block in zip(asked, blocks, strict=True):
+            if at < 0:
+                self.outside[-at - 1] = block.learn(learner.slice(place), rows)
+        for variable, at in leaves.reshape(-1, 2).tolist():
+            if at < 0:
+                scope = np.array([variable], np.int64)
+                if variable < 0:
+                    scope = learner.tree_scope(self.scope_of(node), informative_at(words, node) == 1)
+                (self.outside[-at - 1],) = learner.learn_factors([scope], rows)
+
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def store(self, node: Node, hash_marginals: Callable[[Node], Words]) -> int:
@@ -232,10 +262,12 @@ class FlatNetwork:
         self.words[used : self.used] = 0
         self.used, self._next_outside = mark
 
-    def tidy_up(self) -> None:
-        """Give room back, once most of it belongs to nobody."""
-        if self.wasted > max(self.used // 2, _FIRST_ROOM):
-            vars(self).update(vars(self.compacted()))
+    def tidy_up(self) -> bool:
+        """Give room back, once most of it belongs to nobody; tell whether that was so."""
+        if self.wasted <= max(self.used // 2, _FIRST_ROOM):
+            return False
+        vars(self).update(vars(self.compacted()))
+        return True
 
     def compacted(self) -> FlatNetwork:
         """Return the same network without the words that belong to nobody, in an order of its own."""

@@ -36,6 +36,7 @@ from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
+from unlearnspn.touched import EVERYTHING, Touched
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,9 @@ class Model:
         self.network = network
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
+        #: Whether somebody wants to know what requests touch; and what the last one did.
+        self.is_watched = False
+        self.touched: Touched = EVERYTHING
         self._digests: tuple[str, str] | None = None
         self._derivation = Derivation()
         self._circuit: Circuit | None = None
@@ -211,6 +215,7 @@ class Model:
             request.take_back()
             raise
         if dry_run:
+            request.note_touched()
             request.take_back()
         else:
             request.commit()
@@ -307,6 +312,11 @@ class _Request:
         self.model.records.discard(self.staged)
         self.model._digests = None
 
+    def note_touched(self) -> None:
+        """Tell what has been touched, or will be; taking a change back may leave rows in another order."""
+        if self.model.is_watched:
+            self.model.touched = Touched(self.revision.touched())
+
     def commit(self) -> None:
         """Make the change real, and wipe what it removes."""
         model = self.model
@@ -315,11 +325,14 @@ class _Request:
             model._derivation = Derivation()
         if self._fresh is not None:
             model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
+            model.touched = EVERYTHING
             return
         if self._records is not None:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
-        self.revision.commit()
+        self.note_touched()
+        if self.revision.commit():
+            model.touched = EVERYTHING
         if self._records is not None:
             self._learner = model.settings.learner(model.records, model.records.encoding)
         model.learner = self._learner

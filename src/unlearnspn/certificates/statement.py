@@ -136,8 +136,8 @@ class Statement:
         self._require(self.introduced, self.action in (Action.INIT, Action.KEY_ROTATION), "a key that is introduced")
         self._require(self.commitment, self.action is Action.REMOVAL, "a commitment")
         self._require(self.link.previous, self.link.entry > 0, "a previous entry")
-        if self.action is Action.FIT and self.after is None:
-            raise CertificateError("a fit must leave a model behind")
+        if self.after is None and (self.action is Action.FIT or (self.before is not None and self.counts.remaining)):
+            raise CertificateError(f"the {self.action} leaves no model behind")
 
     def _require(self, value: Any, wanted: bool, what: str) -> None:
         if (value is not None) != wanted:
