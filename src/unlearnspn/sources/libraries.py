@@ -13,4 +13,5 @@ def load_library(module: str, purpose: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise InvalidTableError(f"{purpose} need {module.partition('.')[0]}: pip install 'unlearnspn[{extra}]'") from error
+        name = module.partition(".")[0]
+        raise InvalidTableError(f"{purpose} need {name}: pip install 'unlearnspn[{extra}]'") from error

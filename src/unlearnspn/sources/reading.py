@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources.cells import to_column
 from unlearnspn.sources.csv_files import read_csv
@@ -16,6 +18,7 @@ from unlearnspn.sources.options import Format, Options, Progress
 from unlearnspn.sources.parquet_files import read_parquet
 from unlearnspn.tables import Column, Family, Table, read_table
 from unlearnspn.tables.columns import read_objects
+from unlearnspn.tables.origins import CellType, ColumnOrigin, Library, Origin
 
 _SUFFIXES = {
     ".csv": Format.CSV,
@@ -51,7 +54,16 @@ def read_source(location: str, options: Options | None = None, progress: Progres
     n_rows = len(columns[0])
     if n_rows == 0:
         raise InvalidTableError("the table has no rows")
-    return Table(columns, n_rows, named=True)
+    return Table(columns, n_rows, True, Origin(Library.NUMPY, tuple(map(_origin, columns))))
+
+
+def _origin(column: Column) -> ColumnOrigin:
+    """Say what answers are to look like: whole numbers if there are no others."""
+    if column.family is not Family.NUMBER:
+        return ColumnOrigin(column.name, column.name, CellType("O"))
+    numbers = column.numbers()
+    whole = bool(np.all(np.isnan(numbers) | (numbers == np.rint(numbers))))
+    return ColumnOrigin(column.name, column.name, CellType("<i8" if whole else "<f8"))
 
 
 def _read_file(path: Path, options: Options, progress: Progress | None) -> list[Column]:
