@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from unlearnspn.sources.formats import Format
 from unlearnspn.tables import Family
 
 #: Is told how many bytes of how many have been read.
 Progress = Callable[[int, int], None]
-
-
-class Format(StrEnum):
-    """What a file can be."""
-
-    CSV = "csv"
-    JSON_LINES = "jsonl"
-    PARQUET = "parquet"
-    DUCKDB = "duckdb"
 
 
 @dataclass(frozen=True)

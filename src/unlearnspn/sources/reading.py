@@ -13,8 +13,9 @@ from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources.cells import to_column
 from unlearnspn.sources.csv_files import read_csv
 from unlearnspn.sources.databases import read_duckdb, read_url
+from unlearnspn.sources.formats import Format
 from unlearnspn.sources.json_lines import read_json_lines
-from unlearnspn.sources.options import Format, Options, Progress
+from unlearnspn.sources.options import Options, Progress
 from unlearnspn.sources.parquet_files import read_parquet
 from unlearnspn.tables import Column, Family, Table, read_table
 from unlearnspn.tables.columns import read_objects
