@@ -17,7 +17,7 @@ _EPILOG = (
 )
 
 app = typer.Typer(
-    cls=GuardedGroup, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich", epilog=_EPILOG
+    cls=GuardedGroup, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown", epilog=_EPILOG
 )
 
 

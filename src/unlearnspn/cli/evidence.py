@@ -39,7 +39,7 @@ EvidencePath = Annotated[
 ]
 Entry = Annotated[
     str | None,
-    typer.Argument(metavar="ENTRY", help="The number of an entry, or a request id. [default: the last removal]"),
+    typer.Argument(metavar="ENTRY", help="The number of an entry, or a request id. Default: the last removal."),
 ]
 
 

@@ -53,9 +53,9 @@ def fit(
     vault: given.VaultPath,
     min_rows: Annotated[
         int | None,
-        typer.Option("--min-rows", min=1, help="Sets of records up to this size are not split. [default: 200]"),
+        typer.Option("--min-rows", min=1, help="Sets of records up to this size are not split. Default: 200."),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The seed of the model. [default: 0]")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="The seed of the model. Default: 0.")] = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another parameter of SPN, its value as JSON. Repeatable."),
@@ -117,7 +117,7 @@ def export(
     output: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.", show_default=False)],
     format: Annotated[
         CircuitFormat | None,
-        typer.Option("--format", help="circuit, json (.json) or Graphviz's dot (.dot). [default: as FILE is called]"),
+        typer.Option("--format", help="circuit, json (.json) or Graphviz's dot (.dot). Default: as FILE is called."),
     ] = None,
     json: given.Json = False,
 ) -> None:

@@ -30,7 +30,7 @@ RequestId = Annotated[
 ]
 Operator = Annotated[
     str | None,
-    typer.Option("--operator", metavar="NAME", envvar="UNLEARNSPN_OPERATOR", help="Who does this. [default: the user]"),
+    typer.Option("--operator", metavar="NAME", envvar="UNLEARNSPN_OPERATOR", help="Who does this. Default: the user."),
 ]
 Key = Annotated[
     Path | None,
@@ -44,7 +44,7 @@ Key = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="For the same random rows each time.")]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="A file for the rows. [default: print them]"),
+    typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="A file for the rows. Default: print them."),
 ]
 Given = Annotated[
     list[str] | None,
@@ -60,7 +60,7 @@ FileFormat = Annotated[
 ]
 Delimiter = Annotated[str, typer.Option("--delimiter", help="What separates the cells of a CSV file.")]
 Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="How the file is encoded. [default: UTF-8, or what its mark says]")
+    str | None, typer.Option("--encoding", help="How the file is encoded. Default: UTF-8, or what its mark says.")
 ]
 Missing = Annotated[
     list[str] | None,

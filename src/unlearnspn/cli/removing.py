@@ -45,7 +45,7 @@ def unlearn(
     request: given.RequestId = None,
     received: Annotated[
         str | None,
-        typer.Option("--received", metavar="DATE", help="When the request came, UTC. [default: now]"),
+        typer.Option("--received", metavar="DATE", help="When the request came, UTC. Default: now."),
     ] = None,
     operator: given.Operator = None,
     private_key: given.Key = None,
