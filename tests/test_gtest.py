@@ -121,7 +121,7 @@ def test_tables_are_the_crossed_counts():
     scope, sizes = np.array([5, 0, 3]), data.encoding.sizes
     rows = np.arange(0, 60, 2)
     tables = np.zeros(pair_cells(scope, sizes), np.int64)
-    count_pairs(data.records.codes, rows, scope, sizes, tables)
+    count_pairs(data.records.codes, rows, scope, sizes, tables, 1)
     expected = [crossed(data.records.codes[rows], u, v, sizes).ravel() for u, v in ((5, 0), (5, 3), (0, 3))]
     assert tables.tolist() == np.concatenate(expected).tolist()
 

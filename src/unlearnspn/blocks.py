@@ -1,8 +1,9 @@
 """How a node lies in memory: a block of words, so that compiled code can walk the network and shift its statistics.
 
 A block has a head, then its scope, which of its variables are informative, its sub-networks (where their blocks start)
-with their cluster numbers, its leaves (two words each: the variable, and where the statistics are), and then the
-statistics themselves: marginals, independence, clustering, moments of leaves. Rows lie in a stretch of their own.
+with their cluster numbers, its leaves (two words each: the variable, or -1 for a tree of all others, and where the
+statistics are), and then the statistics themselves: marginals, independence, clustering, and of leaves: moments, or the
+hash of a tree's pairs. Rows lie in a stretch of their own.
 
 A statistic that only Python can revise lies outside; a negative number in place of where it starts names it.
 """
@@ -53,6 +54,9 @@ SPARE_ROWS, SPARE_SHARE = 4, 8
 #: Kinds of leaves: moments and counts are shifted by compiled code, counts are among the marginals.
 OUTSIDE, MOMENTS, COUNTS = 0, 1, 2
 
+#: In place of the variable of a leaf: it is a tree. So many words are kept of it.
+TREE, TREE_WORDS = -1, 2
+
 
 class Inside(NamedTuple):
     """Which statistics lie in the blocks."""
@@ -64,7 +68,7 @@ class Inside(NamedTuple):
 
     def has(self, scope: Words) -> bool:
         """Tell whether the statistics of a leaf of some variables lie in the blocks."""
-        return bool(scope.size == 1 and self.leaves[scope[0]] != OUTSIDE)
+        return bool(scope.size > 1 or self.leaves[scope[0]] != OUTSIDE)
 
 
 @njit(cache=True, nogil=True)

@@ -45,7 +45,7 @@ class Derivation:
         if expression is not None:
             self._keep_below(network, at)
             return expression
-        node = network.shallow(at)
+        node = network.detailed(learner, at)
         if node.operation is Operation.SPLIT_DATA:
             parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
             shares = [int(network.words[part + N_RECORDS]) / node.n_records for part in node.parts]  # type: ignore[operator]

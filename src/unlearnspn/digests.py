@@ -21,6 +21,8 @@ from unlearnspn.blocks import (
     MEMBERS,
     N_RECORDS,
     OPERATION,
+    TREE,
+    TREE_WORDS,
     informative_at,
     leaves_at,
     numbers_at,
@@ -77,7 +79,9 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
         v, place = leaves[i], leaves[i + 1]
         if place < 0:
             continue
-        if place == 0:
+        if v == TREE:
+            found = words[node + place : node + place + TREE_WORDS]
+        elif place == 0:
             found = _hash_counts(words, ground, starts[v], v)
         else:
             length = 1 + ground.windows[v, 1] + ground.windows[v, 2]
@@ -158,18 +162,20 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
 
 def _add_outside(learner: Learner, network: FlatNetwork, at: int, model: Any, state: Any) -> None:
     """Add what Python knows of a node."""
-    node = network.shallow(at)
-    data = Slice(learner.records, learner.encoding, node.scope, node.key)
-    inside = network.inside
-    for scope, statistics in node.factors:
-        if not inside.has(scope):
-            own = Slice(learner.records, learner.encoding, scope, node.key)
-            found = learner.leaf(scope).fingerprint(statistics, own)
-            model.update(fingerprint([scope.tobytes(), found]))
-    if node.independence is not None and not inside.independence:
-        state.update(fingerprint([b"independence", learner.independence.fingerprint(node.independence, data)]))
-    if node.clustering is not None and not inside.clustering:
-        state.update(fingerprint([b"clustering", learner.clustering.fingerprint(node.clustering, data)]))
+    words, place = network.words, network.place(at)
+    for number in network.leaves_outside(at):
+        scope, statistics = network.outside[number]
+        own = Slice(learner.records, learner.encoding, scope, place.key)
+        found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
+        model.update(fingerprint([scope.tobytes(), found]))
+    data = learner.slice(place)
+    independence, clustering = (int(words[at + start]) for start in (INDEPENDENCE, CLUSTERING))
+    if independence < 0:
+        kept = network.outside[-independence - 1]
+        state.update(fingerprint([b"independence", learner.independence.fingerprint(kept, data)]))
+    if clustering < 0:
+        kept = network.outside[-clustering - 1]
+        state.update(fingerprint([b"clustering", learner.clustering.fingerprint(kept, data)]))
 
 
 def model_digest(learner: Learner, root: bytes, settings: bytes) -> str:

@@ -32,9 +32,9 @@ from unlearnspn.blocks import (
     ROWS,
     SPARE_ROWS,
     SPARE_SHARE,
+    TREE,
     WIDTH,
     Inside,
-    informative_at,
     leaves_at,
     numbers_at,
     parts_at,
@@ -46,6 +46,7 @@ from unlearnspn.growing import OPEN, grow
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
 from unlearnspn.rebuilding import gather, holder_of_rows
+from unlearnspn.slices import Slice
 from unlearnspn.walking import link
 
 _OPERATIONS = tuple(Operation)
@@ -88,30 +89,24 @@ class FlatNetwork:
         """Return a network whose words are known; what lies outside of them is learned again, digests are not known."""
         network = cls(learner.inside)
         network.words, network.used, network.wasted, network.root = words, used, wasted, root
-        for node in network.below(root):
-            words[node + DIGESTED] = 0
+        for node in mark_all_undigested(words, root).tolist():
             network._learn_outside(learner, node, rows)
         network._next_outside = 1 + max(network.outside, default=-1)
         return network
 
     def _learn_outside(self, learner: Learner, node: int, all_rows: Rows) -> None:
         """Learn what only Python can revise of a node."""
-        words, leaves = self.words, leaves_at(self.words, node)
-        asked = [int(words[node + place]) for place in (INDEPENDENCE, CLUSTERING)]
-        if min(asked) >= 0 and leaves.min(initial=0) >= 0:
-            return
-        found, place = self.rows_of(node), self.place(node)
+        found = self.rows_of(node)
         rows = all_rows if found is None else np.sort(found)
-        blocks: tuple[Any, ...] = (learner.independence, learner.clustering)
-        for at, block in zip(asked, blocks, strict=True):
+        asked = ((INDEPENDENCE, learner.independence), (CLUSTERING, learner.clustering))
+        for place, block in asked:
+            at = int(self.words[node + place])
             if at < 0:
-                self.outside[-at - 1] = block.learn(learner.slice(place), rows)
-        for variable, at in leaves.reshape(-1, 2).tolist():
+                learn: Callable[[Slice, Rows], Any] = block.learn
+                self.outside[-at - 1] = learn(learner.slice(self.place(node)), rows)
+        for variable, at in leaves_at(self.words, node).reshape(-1, 2).tolist():
             if at < 0:
-                scope = np.array([variable], np.int64)
-                if variable < 0:
-                    scope = learner.tree_scope(self.scope_of(node), informative_at(words, node) == 1)
-                (self.outside[-at - 1],) = learner.learn_factors([scope], rows)
+                (self.outside[-at - 1],) = learner.learn_factors([np.array([variable])], rows)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -139,10 +134,7 @@ class FlatNetwork:
         rows = all_rows() if found is None else found
         leaves = leaves_at(self.words, node)
         for i in np.flatnonzero(leaves[1::2] == OPEN).tolist():
-            scope = leaves[2 * i : 2 * i + 1].copy()
-            if scope[0] < 0:
-                scope = learner.tree_scope(self.scope_of(node), informative_at(self.words, node) == 1)
-            (factor,) = learner.learn_factors([scope], rows)
+            (factor,) = learner.learn_factors([leaves[2 * i : 2 * i + 1].copy()], rows)
             leaves[2 * i + 1] = self._put_outside(factor)
 
     def _put_outside(self, statistics: Any) -> int:
@@ -176,7 +168,7 @@ class FlatNetwork:
         leaves = []
         for factor in node.factors:
             inside = self.inside.has(factor.scope)
-            variable = int(factor.scope[0]) if factor.scope.size == 1 else -1
+            variable = int(factor.scope[0]) if factor.scope.size == 1 else TREE
             leaves += [variable, place(factor.statistics if inside else factor, inside)]
         head = np.zeros(HEAD, np.int64)
         head[OPERATION], head[KEY], head[N_RECORDS] = _NUMBERS[node.operation], _signed(node.key), node.n_records
@@ -327,7 +319,11 @@ class FlatNetwork:
 
         factors = []
         for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
-            factors.append(found(place) if place < 0 else Factor(np.array([variable], np.int64), found(place)))
+            if place < 0:
+                factors.append(found(place))
+            else:
+                own = np.array([variable]) if variable != TREE else np.setdiff1d(scope, leaves[::2])
+                factors.append(Factor(own, found(place)))
         operation = _OPERATIONS[head[OPERATION]]
         return Node(
             operation,
@@ -392,15 +388,25 @@ class FlatNetwork:
         if not self.outside:
             return False
         return bool(
-            words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or leaves_at(words, node).min(initial=0) < 0
+            words[node + INDEPENDENCE] < 0
+            or words[node + CLUSTERING] < 0
+            or leaves_at(words, node)[1::2].min(initial=0) < 0
         )
 
-    def show(self, node: int) -> Node:
+    def detailed(self, learner: Learner, node: int) -> Node:
+        """Return a node whose parts are numbers, with all that its leaves follow from."""
+        found = self.shallow(node)
+        if TREE not in leaves_at(self.words, node)[::2]:
+            return found
+        rows = self.rows_of(node)
+        return learner.with_tables(found, learner.records.rows if rows is None else rows)
+
+    def show(self, learner: Learner, node: int) -> Node:
         """Return a node and all below it as they are now; what did not change since it was last shown is the same."""
         known = self._shown.get(node)
         if known is None:
-            known = self.shallow(node)
-            known.parts = tuple(self.show(part) for part in known.parts)  # type: ignore[arg-type]
+            known = self.detailed(learner, node)
+            known.parts = tuple(self.show(learner, part) for part in known.parts)  # type: ignore[arg-type]
             self._shown[node] = known
         return known
 
@@ -430,6 +436,27 @@ class FlatNetwork:
 def _signed(number: int) -> int:
     """Return a number of 64 bits as a word."""
     return number - (1 << 64) if number >> 63 else number
+
+
+@njit(cache=True, nogil=True)
+def mark_all_undigested(words: Words, root: int) -> Words:
+    """Say that no digest is known, and return the nodes that have statistics outside."""
+    nodes, n_nodes = np.empty(16, np.int64), 0
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        words[node + DIGESTED] = 0
+        outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
+        for place in leaves_at(words, node)[1::2]:
+            outside = outside or place < 0
+        if outside:
+            if n_nodes == nodes.size:
+                nodes = np.concatenate((nodes, nodes))
+            nodes[n_nodes] = node
+            n_nodes += 1
+        for part in parts_at(words, node):
+            pending.append(part)
+    return nodes[:n_nodes].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -128,6 +128,17 @@ def space_of(ground: Ground, scope: Scope, key: np.uint64) -> Space:
 
 
 @njit(cache=True, nogil=True)
+def tree_scope(ground: Ground, scope: Scope, informative: npt.NDArray[Any]) -> Scope:
+    """Return the variables that form a tree, if some do: one that has no two values could tell nothing."""
+    tree, n_joining = np.empty(scope.size, np.int64), 0
+    for i in range(scope.size):
+        if ground.joins_tree[scope[i]] and informative[i]:
+            tree[n_joining] = scope[i]
+            n_joining += 1
+    return tree[:n_joining]
+
+
+@njit(cache=True, nogil=True)
 def _value(ground: Ground, row: int, v: int) -> int:
     """Return something that tells values of a variable apart; -1 for a missing one."""
     if not ground.is_numeric[v]:

@@ -35,16 +35,19 @@ from unlearnspn.blocks import (
     ROWS,
     SPARE_ROWS,
     SPARE_SHARE,
+    TREE,
+    TREE_WORDS,
     WIDTH,
     leaves_at,
     parts_at,
 )
 from unlearnspn.clustering.lloyd import learn_rounds, pick_seeds
 from unlearnspn.exact_sum import Rows, Words, add_values
-from unlearnspn.ground import Ground, look_for_another, space_of
+from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs
 from unlearnspn.marginals import add_codes, hash_marginals
+from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.slices import Counts, Scope
 
 #: In place of where the statistics of a leaf start: Python has yet to learn them.
@@ -136,7 +139,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
 
 @njit(cache=True, nogil=True)
 def divide(ground: Ground, plot: Plot, answer: Answer) -> Counts:
-    """Return to which factor of a product each variable belongs: by its first variable; -1 for a tree."""
+    """Return to which factor of a product each variable belongs: by its first variable, or `TREE`."""
     scope = plot.scope
     owners = np.arange(scope.size)
     if answer.operation == blocks.SPLIT_VARIABLES:
@@ -151,7 +154,7 @@ def divide(ground: Ground, plot: Plot, answer: Answer) -> Counts:
     if np.count_nonzero(joining) > 1:
         for i in range(scope.size):
             if joining[i]:
-                owners[i] = -1
+                owners[i] = TREE
     return owners
 
 
@@ -160,8 +163,8 @@ def leaves_of(ground: Ground, plot: Plot, owners: Counts) -> Words:
     """Return the leaves of a product, with the lengths of their statistics: first a tree, then single variables."""
     scope = plot.scope
     leaves, n_leaves = np.empty(2 * scope.size, np.int64), 0
-    if (owners == -1).any():
-        leaves[0], leaves[1] = -1, OPEN
+    if (owners == TREE).any():
+        leaves[0], leaves[1] = TREE, TREE_WORDS
         n_leaves = 1
     for i in range(scope.size):
         if owners[i] < 0 or np.count_nonzero(owners == owners[i]) > 1:
@@ -241,10 +244,13 @@ def write(
     for i in range(0, leaves.size, 2):
         v, number = leaves[i], leaves[i + 1]
         kept[i], kept[i + 1] = v, at - node if number > 0 else number
-        if number > 0:
+        if v == TREE:
+            tree = tree_scope(ground, scope, answer.informative)
+            shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, 1)
+        elif number > 0:
             window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
             add_values(words, at, ground.bits, rows, ground.place[v], window)
-            at += number
+        at += max(number, 0)
     used = node + length
     return words, _write_rows(words, used, ground, node, rows) if keeps else used
 

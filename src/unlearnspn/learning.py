@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.blocks import COUNTS, MOMENTS, OUTSIDE, Inside
+from unlearnspn.blocks import COUNTS, MOMENTS, OUTSIDE, TREE_WORDS, Inside
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding, NumericCoder
@@ -24,6 +24,7 @@ from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.level_counts import LevelCounts
 from unlearnspn.marginals import add_codes, hash_marginals, informativeness, varies
 from unlearnspn.network import Factor, Node, Operation, cluster_key, scope_key
+from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.slices import Counts, Rows, Scope, Slice
@@ -216,13 +217,29 @@ class Learner:
         moments = dict(zip(summed, self._moments(np.array(summed, np.int64), rows), strict=True))
         factors = []
         for scope in scopes:
-            kind = kinds[scope[0]] if scope.size == 1 else OUTSIDE
-            if kind == OUTSIDE:
+            if scope.size > 1:
+                factors.append(Factor(scope, self.shift_tree(np.zeros(TREE_WORDS, np.int64), scope, rows, 1)))
+            elif kinds[scope[0]] == OUTSIDE:
                 data = Slice(self.records, self.encoding, scope, 0)
-                factors.append(Factor(scope, self.leaf(scope).learn(data, rows)))
+                factors.append(Factor(scope, self.leaves[int(scope[0])].learn(data, rows)))
             else:
                 factors.append(Factor(scope, moments.get(int(scope[0]))))
         return tuple(factors)
+
+    def shift_tree(self, words: Words, scope: Scope, rows: Rows, sign: int) -> Words:
+        """Count rows in, or out, in what is kept of a tree, and return it."""
+        shift_pairs_hash(words, 0, self.records.codes, rows, scope, self.encoding.prints, sign)
+        return words
+
+    def with_tables(self, node: Node, rows: Rows) -> Node:
+        """Return a node with the tables that its trees follow from in place of what is kept of them."""
+        node.factors = tuple(
+            Factor(scope, self._joint_leaf.learn(Slice(self.records, self.encoding, scope, 0), rows))
+            if scope.size > 1
+            else Factor(scope, kept)
+            for scope, kept in node.factors
+        )
+        return node
 
     def _moments(self, variables: Scope, rows: Rows) -> list[Words]:
         """Return the words of some variables' moments."""

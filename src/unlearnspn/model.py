@@ -127,7 +127,7 @@ class Model:
     @property
     def root(self) -> Node:
         """The network as it is now, for reading."""
-        return self.network.show(self.network.root)
+        return self.network.show(self.learner, self.network.root)
 
     @property
     def ids(self) -> list[RecordId]:

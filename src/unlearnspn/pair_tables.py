@@ -1,7 +1,7 @@
 """Pair tables: for each pair of variables, how many records have each pair of codes.
 
-The tables of a node lie one after another in a single array, pairs (0, 1), (0, 2), … in the order of its scope. A
-record changes one cell of each, so a revision costs the number of pairs, whatever the number of records.
+The tables of all pairs of some variables lie one after another in a single array, pairs (0, 1), (0, 2), … in the order
+of the scope. Where only their hash is kept, a record changes it in as many steps as there are variables.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ import numpy as np
 from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import x_log_x
 from unlearnspn.slices import Counts, Rows, Scope, Slice
 
 
 class PairTables(NamedTuple):
-    """The tables of all pairs, one after another, and a hash of them that is kept up to date."""
+    """The tables of all pairs, one after another, and their hash."""
 
     cells: Counts
-    hashes: Keys
+    hashes: Words
 
     @classmethod
     def learn(cls, data: Slice, rows: Rows) -> PairTables:
         """Count the tables of all pairs."""
-        scope, sizes = data.scope, data.encoding.sizes
-        cells = np.zeros(pair_cells(scope, sizes), np.int64)
-        count_pairs(data.records.codes, rows, scope, sizes, cells)
-        return cls(cells, hash_tables(cells, scope, sizes, data.encoding.prints))
+        cells = np.zeros(pair_cells(data.scope, data.encoding.sizes), np.int64)
+        nothing = cls(cells, np.zeros(2, np.int64))
+        nothing._shift(data, rows, 1)
+        return nothing
 
     def revise(self, data: Slice, minus: Rows, plus: Rows) -> PairTables:
         """Change one cell of each pair for each row."""
         revised = PairTables(self.cells.copy(), self.hashes.copy())
-        codes, encoding = data.records.codes, data.encoding
-        for changed, sign in ((minus, -1), (plus, 1)):
-            if changed.size:
-                shift_pairs(codes, changed, data.scope, encoding.sizes, encoding.prints, *revised, sign)
+        revised._shift(data, minus, -1)
+        revised._shift(data, plus, 1)
         return revised
 
-    def fingerprint(self) -> bytes:
-        """Return the hash of all cells."""
-        return self.hashes.tobytes()
+    def _shift(self, data: Slice, rows: Rows, sign: int) -> None:
+        codes, scope, encoding = data.records.codes, data.scope, data.encoding
+        count_pairs(codes, rows, scope, encoding.sizes, self.cells, sign)
+        shift_pairs_hash(self.hashes, 0, codes, rows, scope, encoding.prints, sign)
 
 
 @njit(cache=True, nogil=True)
@@ -52,8 +52,8 @@ def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts) -> None:
-    """Count every row in the table of every pair."""
+def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
+    """Count every row in, or out, in the table of every pair."""
     width = scope.size
     for row in rows:
         start = 0
@@ -62,36 +62,31 @@ def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: C
             code = np.int64(codes[row, u])
             for j in range(i + 1, width):
                 v = scope[j]
-                tables[start + code * sizes[v] + np.int64(codes[row, v])] += 1
+                tables[start + code * sizes[v] + np.int64(codes[row, v])] += sign
                 start += sizes[u] * sizes[v]
 
 
 @njit(cache=True, nogil=True)
-def shift_pairs(
-    codes: Codes,
-    rows: Rows,
-    scope: Scope,
-    sizes: Counts,
-    prints: Keys,
-    tables: Counts,
-    hashes: Keys,
-    sign: int,
-) -> None:
-    """Count every row in, or out, and keep the tables' hash up to date."""
-    width = scope.size
+def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Scope, prints: Keys, sign: int) -> None:
+    """Count rows in, or out, in a hash of the tables of all pairs, without the tables.
+
+    The hash is the sum of count·h(a)·h(b) over all cells, twice. What a record adds to it is the sum of h(a)·h(b) over
+    the pairs of its codes: half of (Σh)² - Σh², which takes no more steps than there are variables. It is left doubled.
+    """
+    low, high = np.uint64(hashes[at]), np.uint64(hashes[at + 1])
+    factor = np.uint64(sign)
     for row in rows:
-        start = 0
-        for i in range(width - 1):
-            u = scope[i]
-            code = np.int64(codes[row, u])
-            for j in range(i + 1, width):
-                v = scope[j]
-                other = np.int64(codes[row, v])
-                tables[start + code * sizes[v] + other] += sign
-                cell = cell_hash(prints[u, code], prints[v, other])
-                hashes[0] += np.uint64(sign) * cell
-                hashes[1] += np.uint64(sign) * mix64(cell)
-                start += sizes[u] * sizes[v]
+        sum_low, squares_low, sum_high, squares_high = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        for v in scope:
+            first = mix64(prints[v, codes[row, v]])
+            second = mix64(first)
+            sum_low += first
+            squares_low += first * first
+            sum_high += second
+            squares_high += second * second
+        low += factor * (sum_low * sum_low - squares_low)
+        high += factor * (sum_high * sum_high - squares_high)
+    hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 
 @njit(cache=True, nogil=True)
@@ -136,24 +131,3 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
             half_g -= lookup(columns[b], logs)
     half_g += lookup(total, logs)
     return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0)
-
-
-@njit(cache=True, nogil=True)
-def hash_tables(tables: Counts, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
-    """Sum count·hash over all cells: independent of the codes' order and of codes that nobody has."""
-    width = scope.size
-    hashes = np.zeros(2, np.uint64)
-    start = 0
-    for i in range(width - 1):
-        u = scope[i]
-        for j in range(i + 1, width):
-            v = scope[j]
-            for a in range(sizes[u]):
-                for b in range(sizes[v]):
-                    count = np.uint64(tables[start + a * sizes[v] + b])
-                    if count:
-                        cell = cell_hash(prints[u, a], prints[v, b])
-                        hashes[0] += count * cell
-                        hashes[1] += count * mix64(cell)
-            start += sizes[u] * sizes[v]
-    return hashes

@@ -100,8 +100,9 @@ class Records:
         n_bins: int,
         slots: Mapping[str, npt.NDArray[Any]],
         categories: Sequence[Sequence[Category | None]],
+        multiset: npt.NDArray[np.uint64],
     ) -> Records:
-        """Return records whose ids, values and levels are known by slot; all else follows from these.
+        """Return records whose ids, values and levels are known by slot, and their digest; all else follows from these.
 
         `categories` are those of each variable by code, None for codes that are free, and none of numeric variables.
         """
@@ -117,6 +118,7 @@ class Records:
         records.keys[rows] = record_keys(records.ids_of(rows))
         records._refuse_collisions(lambda: records.keys[rows])
         records._derive(rows, categories)
+        records.multiset = multiset
         return records
 
     def _derive(self, rows: Rows, categories: Sequence[Sequence[Category | None]]) -> None:
@@ -261,6 +263,7 @@ class Records:
         self.ids[:] = ids
         self._refuse_collisions(lambda: self.keys)
         self._complete(rows, self._learn_coders(rows, table))
+        self.multiset = self._multiset_of(rows, self.encoding)
 
     def _complete(self, rows: Rows, coders: list[Coder]) -> None:
         """Take coders over, and derive what follows from them."""
@@ -271,7 +274,6 @@ class Records:
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
-        self.multiset = self._multiset_of(rows, self.encoding)
 
     def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
         """Write the values of a whole table, total them, and learn how to code them."""
@@ -382,9 +384,7 @@ class Records:
         for v in range(len(coders)) if variables is None else variables:
             coder = coders[v]
             if isinstance(coder, NumericCoder):
-                values = self.values[rows, self.place[v]]
-                self.codes[rows, v] = coder.codes(values)
-                self.features[rows, v] = coder.features(values)
+                coder.write_codes(self.values, int(self.place[v]), rows, self.codes, self.features, v)
             else:
                 codes = coder.codes(self.levels[rows, self.place[v]])
                 self.codes[rows, v] = codes

@@ -197,7 +197,7 @@ class Revision:
 
     def _revise_statistics(self, scope: Scope, statistics: Any, minus: Rows, plus: Rows) -> Any:
         data = Slice(self.learner.records, self.learner.encoding, scope, 0)
-        return self.learner.leaf(scope).revise(statistics, data, minus, plus)
+        return self.learner.leaves[int(scope[0])].revise(statistics, data, minus, plus)
 
     # -- nodes whose decisions change ------------------------------------------------------------------------------
 
@@ -279,6 +279,9 @@ class Revision:
             return Factor(scope, self._revise_statistics(scope, statistics, change.minus, change.plus))
         if statistics is None:
             return factor
+        if scope.size > 1:
+            words = self.learner.shift_tree(statistics.copy(), scope, change.minus, -1)
+            return Factor(scope, self.learner.shift_tree(words, scope, change.plus, 1))
         records, variable = self.learner.records, int(scope[0])
         words, window = statistics.copy(), plain(records.totals.window(variable))
         for rows, sign in ((change.minus, -1), (change.plus, 1)):

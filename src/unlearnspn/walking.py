@@ -28,6 +28,7 @@ from unlearnspn.blocks import (
     PARENT,
     ROOM,
     ROWS,
+    TREE,
     informative_at,
     leaves_at,
     numbers_at,
@@ -37,9 +38,10 @@ from unlearnspn.blocks import (
 )
 from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_that_hold, shift_rounds
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
-from unlearnspn.ground import Ground, look_for_another, space_of
+from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
 from unlearnspn.independence.asked_pairs import answers_hold, shift_pairs
+from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, rebuild
 
 #: So many rows are looked at in one go where all there are may have to be.
@@ -106,7 +108,11 @@ def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int
     leaves = leaves_at(words, node)
     for i in range(0, leaves.size, 2):
         v, at = leaves[i], leaves[i + 1]
-        if v < 0 or at <= 0:
+        if at <= 0:
+            continue
+        if v == TREE:
+            tree = tree_scope(ground, scope_at(words, node), informative_at(words, node))
+            shift_pairs_hash(words, node + at, ground.codes, rows, tree, ground.prints, sign)
             continue
         window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
         for row in rows:

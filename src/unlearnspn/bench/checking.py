@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from unlearnspn import SPN
 
 
@@ -9,8 +11,20 @@ class NotRetrainedError(RuntimeError):
     """A removal gave another model than training without the records does."""
 
 
-def require_equal(unlearned: SPN, retrained: SPN, when: str) -> None:
+class Digests(NamedTuple):
+    """What a model was at some moment."""
+
+    model: str
+    state: str
+
+    @classmethod
+    def of(cls, spn: SPN) -> Digests:
+        """Return the digests of a model as it is now."""
+        return cls(spn.digest(), spn.state_digest())
+
+
+def require_equal(unlearned: Digests, retrained: Digests, when: str) -> None:
     """Raise unless both digests of a model are those of the one trained on the records that are left."""
-    for name in ("digest", "state_digest"):
-        if getattr(unlearned, name)() != getattr(retrained, name)():
-            raise NotRetrainedError(f"{when}: the {name} is not that of the retrained model")
+    for name, one, other in zip(Digests._fields, unlearned, retrained, strict=True):
+        if one != other:
+            raise NotRetrainedError(f"{when}: the digest of the {name} is not that of the retrained model")

@@ -46,9 +46,9 @@ class QKMeans:
     set of centroids occurs again, so that no loss has to be revised.
     """
 
-    n_clusters: int = 2
+    n_clusters: int = 8
     epsilon: float | None = None
-    max_rounds: int = 1
+    max_rounds: int = 0
 
     def learn(self, data: Slice, rows: Rows) -> Words:
         """Pick seeds and run the rounds."""

@@ -56,11 +56,11 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",
-        n_clusters: int = 2,
+        n_clusters: int = 8,
         epsilon: float | None = None,
-        max_rounds: int = 1,
+        max_rounds: int = 0,
         categorical_features: Any = "from_dtype",
-        factorization: str | ChowLiu = "naive",
+        factorization: str | ChowLiu = "chow-liu",
         leaves: Mapping[str, str | Leaf[Any]] | None = None,
         alpha: float = 0.3,
         min_std: float = 0.05,
@@ -97,6 +97,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             "epsilon": 0.01,
             "max_rounds": 10,
             "min_rows": 200,
+            "factorization": "naive",
         }
         return cls(**{**setting, **overrides})
 

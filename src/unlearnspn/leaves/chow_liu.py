@@ -87,7 +87,10 @@ class _Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeLeaf:
-    """The joint distribution of several categorical variables of a table."""
+    """The joint distribution of several categorical variables of a table.
+
+    A network keeps but the hash of its statistics, which are counted when the distribution is needed.
+    """
 
     settings: ChowLiu
     leaves: Sequence[Leaf[Any]]
@@ -107,7 +110,7 @@ class TreeLeaf:
 
     def fingerprint(self, statistics: PairTables, data: Slice) -> bytes:
         """Return the hash of all cells."""
-        return statistics.fingerprint()
+        return statistics.hashes.tobytes()
 
     def parameters(self, statistics: PairTables, data: Slice) -> Mapping[str, Any]:
         """Return the parent of each variable, and its probabilities given each outcome that the parent has."""

@@ -33,6 +33,7 @@ class Contents:
     #: The records, as long as there is no model.
     drafts: Drafts
     learned: Learned | None
+    _stored_charter: tuple[Form | None, bool] | None = None
 
     @classmethod
     def empty(cls, path: Path) -> Contents:
@@ -98,7 +99,10 @@ class Contents:
 
     def save(self, store: PageStore) -> None:
         """Store what has changed."""
-        store.save_document(_CHARTER, self._describe())
+        charter = (self.form, self.guard.is_on)
+        if charter != self._stored_charter:
+            store.save_document(_CHARTER, self._describe())
+            self._stored_charter = charter
         if self.learned is None:
             Learned.erase(store)
             self.drafts.save(store)
@@ -129,4 +133,4 @@ class Contents:
             raise
         except (StorageError, LookupError, TypeError, ValueError) as error:
             raise DamagedVaultError(f"{path} is damaged: {error}") from error
-        return cls(charter["vault"], guard, form, drafts, learned)
+        return cls(charter["vault"], guard, form, drafts, learned, (form, guard.is_on))

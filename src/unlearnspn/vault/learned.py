@@ -162,7 +162,8 @@ class Learned:
             slots = np.unique(np.concatenate([*self._slots, np.zeros(0, np.int64)]))
             stretches = 8 * np.concatenate([*self._stretches, np.zeros((0, 2), np.int64)])
         store.save(_WORDS, network.words[: network.used], stretches)
-        store.save_document(_NETWORK, {"root": network.root, "wasted": network.wasted})
+        described = {"root": network.root, "wasted": network.wasted, "records": records.multiset.tobytes().hex()}
+        store.save_document(_NETWORK, described)
         for name in _BY_SLOT:
             array = getattr(records, name)
             store.save(name, array, _lines(array, slots))
@@ -222,9 +223,11 @@ class Learned:
         except (StorageError, KeyError, TypeError, ValueError) as error:
             raise DamagedVaultError(f"the vault does not describe a model: {error}") from error
         id_texts = TextColumn.load(store, _IDS) if described["string_ids"] else None
-        records = _load_records(store, settings, id_texts)
+        extent = store.load_document(_NETWORK)
+        records = _load_records(store, settings, id_texts, extent["records"])
         learner = settings.learner(records, records.encoding)
-        network = _load_network(store, learner, records.rows)
+        words, used = store.load_with_room(_WORDS)
+        network = FlatNetwork.restore(learner, words, used, extent["wasted"], extent["root"], records.rows)
         model = Model(settings, records, learner, network)
         model.origin = origin
         names = settings.schema.names
@@ -232,7 +235,7 @@ class Learned:
         return cls(estimator, TextColumn.load(store, _SUBJECTS), id_texts, is_stored=True)
 
 
-def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | None) -> Records:
+def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | None, digest: str) -> Records:
     slots = {name: store.load(name) for name in _BY_SLOT}
     if id_texts is None:
         slots[_IDS] = store.load(_IDS)
@@ -242,7 +245,8 @@ def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | N
         slots[_IDS][:] = [0 if text is None else text for text in texts]
     categories = _load_categories(store, settings.schema)
     try:
-        return Records.restore(settings.schema, settings.seed, settings.n_bins, slots, categories)
+        multiset = np.frombuffer(bytes.fromhex(digest), np.uint64).copy()
+        return Records.restore(settings.schema, settings.seed, settings.n_bins, slots, categories, multiset)
     except (RecordIdError, InvalidTableError, ValueError, IndexError) as error:
         raise DamagedVaultError(f"the records in the vault cannot be what they are said to be: {error}") from error
 
@@ -260,11 +264,6 @@ def _load_categories(store: PageStore, schema: Schema) -> list[list[Category | N
         columns.append([next(found) if each else None for each in own])
         start += count
     return columns
-
-
-def _load_network(store: PageStore, learner: Any, rows: Rows) -> FlatNetwork:
-    described, (words, used) = store.load_document(_NETWORK), store.load_with_room(_WORDS)
-    return FlatNetwork.restore(learner, words, used, described["wasted"], described["root"], rows)
 
 
 def _lines(array: Any, slots: Rows | None) -> Stretches | None:

@@ -183,9 +183,11 @@ class PageStore:
     def _write_pages(self, number: int, data: Bytes, touched: Stretches | None) -> None:
         before = self._digests.get(number, _no_digests())
         n_before, n_pages = len(before), -(-data.size // PAGE)
-        digests = np.zeros((n_pages, _DIGEST), np.uint8)
-        kept = min(n_before, n_pages)
-        digests[:kept] = before[:kept]
+        digests = before
+        if n_pages != n_before:
+            digests = np.zeros((n_pages, _DIGEST), np.uint8)
+            kept = min(n_before, n_pages)
+            digests[:kept] = before[:kept]
         lines, start = [], number * _FIRST_PLACE
         for page in _pages_in(touched, n_before, n_pages):
             content = data[page * PAGE : (page + 1) * PAGE].tobytes().ljust(PAGE, b"\0")

@@ -97,6 +97,8 @@ class TextColumn:
 
     def resize(self, capacity: int) -> None:
         """Have so many slots; those that go must be empty."""
+        if capacity == self.capacity:
+            return
         n_kept = min(capacity, self.capacity)
         starts, lengths = np.zeros(capacity, np.int64), np.full(capacity, _NONE, np.int64)
         starts[:n_kept], lengths[:n_kept] = self._starts[:n_kept], self._lengths[:n_kept]
