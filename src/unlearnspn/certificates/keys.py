@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import dataclass
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
     PublicFormat,
-    load_pem_private_key,
     load_pem_public_key,
 )
 
 from unlearnspn.certificates.errors import KeyFileError
+
+#: What comes before the 32 bytes of an Ed25519 key in PKCS #8.
+_PKCS8 = bytes.fromhex("302e020100300506032b657004220420")
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class PublicKey:
             )
         try:
             key = load_pem_public_key(content)
-        except (ValueError, UnsupportedAlgorithm) as error:
+        except (ValueError, UnsupportedAlgorithm, InternalError) as error:
             raise KeyFileError("this is no public key in PEM format") from error
         if not isinstance(key, Ed25519PublicKey):
             raise KeyFileError(f"this is no Ed25519 key but an {type(key).__name__.lstrip('_')}")
@@ -82,14 +85,16 @@ class SigningKey:
 
     @classmethod
     def from_pem(cls, pem: bytes) -> SigningKey:
-        """Read a private key from PEM (PKCS #8)."""
+        """Read a private key from PEM (PKCS #8), exactly as `pem` writes it."""
+        # Not by the library's reader of all kinds of keys: what is damaged may look like a key of another kind.
         try:
-            key = load_pem_private_key(pem, password=None)
-        except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise KeyFileError("this is no private key in PEM format") from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise KeyFileError("this is no Ed25519 key")
-        return cls(key)
+            der = base64.b64decode(b"".join(pem.split(b"\n")[1:-2]), validate=True)
+            key = cls(Ed25519PrivateKey.from_private_bytes(der.removeprefix(_PKCS8)))
+        except ValueError as error:
+            raise KeyFileError("this is no Ed25519 key in PEM format") from error
+        if key.pem() != pem:
+            raise KeyFileError("this is no Ed25519 key in PEM format as written here")
+        return key
 
     def pem(self) -> bytes:
         """Write the key in PEM format, not encrypted."""

@@ -56,6 +56,8 @@ class Info:
     vault: str
     n_records: int
     columns: tuple[str, ...]
+    #: What the values of each column are: numbers, texts, booleans.
+    families: dict[str, str]
     id_column: str | None
     subject_column: str | None
     #: "texts" or "integers"; None before the first record.
@@ -369,6 +371,7 @@ class Vault(Queries):
             vault=contents.vault,
             n_records=len(contents),
             columns=() if form is None else tuple(column.name for column in form.columns),
+            families={} if form is None else {column.name: column.family.value for column in form.columns},
             id_column=None if form is None else form.id_column,
             subject_column=None if form is None else form.subject_column,
             id_kind=None if form is None else "texts" if form.string_ids else "integers",
