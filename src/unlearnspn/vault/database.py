@@ -209,6 +209,8 @@ def require_file(path: Path) -> None:
 
 
 def _explanation(path: Path, error: sqlite3.Error) -> VaultError:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return VaultError(f"{path} was closed here, or opened by another thread: open it again, once in each thread")
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return VaultBusyError(f"{path} is in use: others have been reading or changing it for too long; try again")
