@@ -22,6 +22,7 @@ PAGE_BYTES = 8192
 
 _WAIT_SECONDS = 60.0
 _CACHE_KILOBYTES = 32_768
+_ROWS_AT_ONCE = 64
 
 _SCHEMA = """
 CREATE TABLE pages (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, data BLOB NOT NULL);
@@ -102,8 +103,13 @@ class Database:
 
     def rows(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds."""
-        with self._explained():
-            yield from self._connection.execute(statement, values)
+        cursor = self.execute(statement, values)
+        while True:
+            with self._explained():
+                found = cursor.fetchmany(_ROWS_AT_ONCE)
+            if not found:
+                return
+            yield from found
 
     @contextmanager
     def reading(self) -> Iterator[None]:
