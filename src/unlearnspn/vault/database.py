@@ -114,6 +114,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the file, whatever others do meanwhile."""
+        self._end()
         self.execute("BEGIN")
         try:
             yield
@@ -123,6 +124,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Change everything that is changed inside, or nothing."""
+        self._end()
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -131,7 +133,7 @@ class Database:
             self._end()
 
     def _end(self) -> None:
-        """Take back what was not committed; after some errors SQLite has done so itself."""
+        """Take back what was not committed, also by one who was interrupted; after some errors SQLite has done so."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
