@@ -82,8 +82,10 @@ class Home:
     def contents(self) -> Contents:
         """Return what the vault holds now; whatever others have changed since the last time is read anew."""
         if self._contents is None or self._database.changes_by_others() != self._version:
-            self._contents = None
+            before, self._contents = self._contents, None
             self._contents = self._read()
+            if before is not None:
+                self._contents.inherit_circuit(before)
         return self._contents
 
     def _read(self) -> Contents:
