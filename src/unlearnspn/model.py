@@ -162,7 +162,7 @@ class Model:
         return self._circuit
 
     def inherit_circuit(self, other: Model) -> None:
-        """Take over what another model's circuit was made of: sub-networks with the same digests need not be derived."""
+        """Take over what another model's circuit was made of: sub-networks with the same digests are not derived again."""
         self._derivation = other._derivation
 
     def _domains(self) -> Domains:

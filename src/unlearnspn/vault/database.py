@@ -134,8 +134,9 @@ class Database:
 
     def _end(self) -> None:
         """Take back what was not committed, also by one who was interrupted; after some errors SQLite has done so."""
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        with self._explained():
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def changes_by_others(self) -> int:
         """Return a number that is another one after others have committed anything."""
