@@ -162,7 +162,7 @@ class Model:
         return self._circuit
 
     def inherit_circuit(self, other: Model) -> None:
-        """Take over what another model's circuit was made of: sub-networks with the same digests are not derived again."""
+        """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
         self._derivation = other._derivation
 
     def _domains(self) -> Domains:

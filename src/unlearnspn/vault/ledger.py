@@ -6,11 +6,13 @@ import getpass
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
+from unlearnspn import __version__
 from unlearnspn.certificates import CertificateError, Envelope, Link, Request, SigningKey, Statement, utc_now
 from unlearnspn.vault.database import Database
 from unlearnspn.vault.errors import DamagedVaultError
+
+SOFTWARE = f"unlearnspn {__version__}"
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,6 @@ def entries(database: Database, first: int = 0) -> Iterator[bytes]:
     """Yield the entries of the ledger as they are stored."""
     for (encoded,) in database.rows("SELECT envelope FROM ledger WHERE number >= ? ORDER BY number", (first,)):
         yield bytes(encoded) if isinstance(encoded, bytes) else str(encoded).encode()
-
-
-def software() -> str:
-    """Name this software with its version."""
-    try:
-        return f"unlearnspn {version('unlearnspn')}"
-    except PackageNotFoundError:
-        return "unlearnspn"
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.home import Home, key_file, resolve
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
-from unlearnspn.vault.ledger import Asked, entries, software
+from unlearnspn.vault.ledger import SOFTWARE, Asked, entries
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
 from unlearnspn.vault.progress import Progress, tell
@@ -102,7 +102,7 @@ class Vault(Queries):
                 contents,
                 keys,
                 lambda ledger, public: Statement(
-                    Action.INIT, ledger.link, asked.completed(), software(), introduced=public
+                    Action.INIT, ledger.link, asked.completed(), SOFTWARE, introduced=public
                 ),
             )
             return cls._opened(Home(place, keys, (), lock))
@@ -256,7 +256,7 @@ class Vault(Queries):
             statement = state_removal(
                 self._home.ledger.link,
                 asked.completed(),
-                software(),
+                SOFTWARE,
                 counts,
                 commitment,
                 before,
@@ -383,7 +383,7 @@ class Vault(Queries):
                 Action.KEY_ROTATION,
                 home.ledger.link,
                 asked.completed(),
-                software(),
+                SOFTWARE,
                 Counts(0, 0, len(contents)),
                 contents.digests,
                 contents.digests,
@@ -470,7 +470,7 @@ class Vault(Queries):
             action,
             self._home.ledger.link,
             asked.completed(),
-            software(),
+            SOFTWARE,
             counts,
             before,
             contents.digests,
