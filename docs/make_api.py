@@ -10,12 +10,13 @@ from types import ModuleType
 from typing import Any
 
 import unlearnspn
-from unlearnspn import checks, plots
+from unlearnspn import checks, plots, vault
 
 PAGE = Path(__file__).with_name("api.md")
 _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
     "Estimators": (unlearnspn, ["SPN", "SPNEnsemble", "SPNClassifier", "SPNImputer"]),
     "Circuits": (unlearnspn, ["Circuit", "Range"]),
+    "The vault (`unlearnspn.vault`)": (vault, ["Vault", "Outcome", "Info"]),
     "Leaves": (
         unlearnspn,
         ["Gaussian", "Exponential", "LogNormal", "Poisson", "Histogram", "Categorical", "Bernoulli", "ChowLiu"],
@@ -31,6 +32,7 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "RecordIdError",
             "LastRecordError",
             "StorageError",
+            "VaultError",
         ],
     ),
     "Pictures (`unlearnspn.plots`)": (plots, list(plots.__all__)),
