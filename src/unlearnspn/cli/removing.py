@@ -114,11 +114,15 @@ def _ids(ids: list[str] | None, ids_file: Path | None, subject: str | None) -> l
 
 
 def _ask(vault: Vault, ids: list[str] | None, subject: str | None) -> None:
-    if not sys.stdin.isatty():
+    if not _somebody_is_there():
         raise CommandError(ExitCode.USAGE, "nobody can be asked here whether to remove: pass --yes")
     what = f"all records of the subject {subject!r}" if ids is None else _named(ids)
     if not typer.confirm(f"Remove {what} from the {len(vault):,} records of the vault, for good?", err=True):
         raise CommandError(ExitCode.FAILED, "nothing was removed")
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty()
 
 
 def _named(ids: list[str]) -> str:
