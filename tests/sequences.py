@@ -16,6 +16,7 @@ from unlearnspn import (
     LogNormal,
     Poisson,
 )
+from unlearnspn.independence import GTest
 
 LEAVES = {
     False: [Gaussian(), Exponential(), LogNormal(), Poisson(), Histogram(), Histogram(n_bins=3, alpha=0.5)],
@@ -91,7 +92,7 @@ def parameters():
         },
         optional={
             "alpha": st.sampled_from([0.01, 1.0]),
-            "factorization": st.sampled_from(["chow-liu", "chow-liu", ChowLiu(alpha=0.1, beta=0.1)]),
+            "factorization": st.sampled_from(["naive", "naive", ChowLiu(alpha=0.1, beta=0.1)]),
         },
     ).flatmap(
         lambda chosen: st.sampled_from(
@@ -99,6 +100,8 @@ def parameters():
                 {"independence": "gtest", "threshold": 0.2},
                 {"independence": "gtest", "threshold": 1.0},
                 {"independence": "gtest"},
+                {"independence": GTest(0.2, tables_above=10)},
+                {"independence": GTest(1.0, tables_above=25)},
                 {"independence": "rdc"},
                 {"independence": "rdc", "threshold": 0.7},
             ]

@@ -26,21 +26,23 @@ def everything(node):
     )
 
 
+@pytest.mark.parametrize("tables_above", [40, 1000])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "parameters",
     [
         {},
+        {"factorization": "naive"},
         {"factorization": ChowLiu()},
         {"leaves": {"x0": Histogram()}},
         {"max_rounds": 10, "epsilon": 0.1, "n_clusters": 3},
         {"max_rounds": 0, "min_rows": 1},
     ],
 )
-def test_both_learn_the_same_network(parameters, seed):
+def test_both_learn_the_same_network(parameters, seed, tables_above):
     made = [
         SPN(**{"min_rows": 5, **parameters}, independence=test, categorical_features=list(CATEGORICAL))
-        for test in (GTest(0.7), AsWritten(0.7))
+        for test in (GTest(0.7, tables_above), AsWritten(0.7, tables_above))
     ]
     compiled, as_written = (spn.set_params(random_state=seed).fit(example_table(150, seed)) for spn in made)
     assert compiled._model.network.inside.independence
@@ -64,4 +66,4 @@ def test_both_revise_to_the_same_network(sequence):
             digests.append(spn.digest())
         return digests
 
-    assert run(GTest(0.5)) == run(AsWritten(0.5))
+    assert run(GTest(0.5, 15)) == run(AsWritten(0.5, 15))

@@ -14,7 +14,18 @@ from scipy.stats import chi2_contingency
 
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.independence import GTest
-from unlearnspn.independence.asked_pairs import HEAD, PER_PAIR, length_of_answer
+from unlearnspn.independence.asked_pairs import (
+    HALF_G,
+    HEAD,
+    N_PAIRS,
+    NAMES,
+    PER_PAIR,
+    TOTAL,
+    keeps_tables,
+    length_of_answer,
+    read_name,
+    shift_pairs,
+)
 from unlearnspn.pair_tables import PairTables, count_pairs, g_statistic, pair_cells
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
 from unlearnspn.records import Records
@@ -45,7 +56,8 @@ def scipy_g(table):
 
 
 def ours(table):
-    half_g, freedom = g_statistic(np.ascontiguousarray(table).ravel(), *table.shape, x_log_x_table())
+    half_g, freedom, total = g_statistic(np.ascontiguousarray(table).ravel(), *table.shape, x_log_x_table())
+    assert total == table[1:, 1:].sum()
     return 2 * half_g / 2**X_LOG_X_BITS, freedom
 
 
@@ -127,24 +139,37 @@ def test_tables_are_the_crossed_counts():
 
 
 def asked(words, data):
-    """Read the pairs that were asked, their answers and their tables from the words of a G-test."""
-    pairs = words[HEAD : HEAD + PER_PAIR * words[0]].reshape(-1, PER_PAIR)
-    assert words.size == length_of_answer(words, 0, data.scope, data.encoding.sizes)
-    shapes = [tuple(data.encoding.sizes[data.scope[pair[:2]]]) for pair in pairs]
-    ends = np.cumsum([rows * columns for rows, columns in shapes])
-    tables = np.split(words[HEAD + PER_PAIR * words[0] :], ends[:-1])
-    return [(*pair.tolist(), table.reshape(shape)) for pair, table, shape in zip(pairs, tables, shapes, strict=True)]
+    """Read the pairs that were asked, what is known of them, and their tables if they are kept."""
+    pairs = words[HEAD : HEAD + PER_PAIR * words[N_PAIRS]].reshape(-1, PER_PAIR)
+    assert words.size == length_of_answer(words, 0)
+    names = [read_name(pair[NAMES]) for pair in pairs]
+    shapes = [tuple(data.encoding.sizes[data.scope[[hub, other]]]) for hub, other, _, _ in names]
+    tables = [None] * len(pairs)
+    if keeps_tables(words, 0):
+        ends = np.cumsum([rows * columns for rows, columns in shapes])
+        cells = np.split(words[HEAD + pairs.size :], ends[:-1])
+        tables = [table.reshape(shape) for table, shape in zip(cells, shapes, strict=True)]
+    return [
+        (hub, other, depends, pair[HALF_G], freedom, pair[TOTAL], table)
+        for (hub, other, freedom, depends), pair, table in zip(names, pairs, tables, strict=True)
+    ]
 
 
+with_and_without_tables = pytest.mark.parametrize("tables_above", [0, 20, 1000])
+
+
+@with_and_without_tables
 @pytest.mark.parametrize("threshold", [0.01, 0.6, 1.0, 3.0, 100.0])
-def test_no_pair_is_asked_twice_nor_in_vain_and_its_table_is_the_crossed_counts(threshold):
+def test_no_pair_is_asked_twice_nor_in_vain_and_its_table_is_the_crossed_counts(threshold, tables_above):
     data = replace(partly_dependent(2), scope=np.array([7, 0, 4, 1, 8, 2]))
     rows = np.arange(0, 150, 3)
     groups = list(range(data.scope.size))
-    found = asked(GTest(threshold).learn(data, rows), data)
-    for hub, other, depends, half_g, found_freedom, total, table in found:
+    found = asked(GTest(threshold, tables_above).learn(data, rows), data)
+    for hub, other, depends, half_g, found_freedom, total, kept in found:
         u, v = data.scope[[hub, other]]
-        assert table.tolist() == crossed(data.records.codes[rows], u, v, data.encoding.sizes).tolist()
+        table = crossed(data.records.codes[rows], u, v, data.encoding.sizes)
+        assert (kept is None) == (tables_above >= rows.size)
+        assert kept is None or kept.tolist() == table.tolist()
         g, freedom = scipy_g(table[1:, 1:])
         assert depends == (freedom > 0 and g > 2 * threshold * freedom)
         assert half_g / (1 << X_LOG_X_BITS) == pytest.approx(g / 2, abs=1e-4)
@@ -180,10 +205,10 @@ def test_shifted_tables_equal_a_recount(order, cuts):
 
 
 @settings(max_examples=200, deadline=None)
-@given(permuted, three_cuts, st.sampled_from([0.1, 0.5, 0.7, 1.0, 3.0]))
-def test_a_revised_answer_equals_one_that_is_asked_anew(order, cuts, threshold):
-    kept, minus, plus = divided(order, cuts)
-    test, data = GTest(threshold), example_slice()
+@given(permuted, three_cuts, st.sampled_from([0.1, 0.5, 0.7, 1.0, 3.0]), st.sampled_from([0, 10, 25, 40, 60]))
+def test_a_revised_answer_equals_one_that_is_asked_anew(order, cuts, threshold, tables_above):
+    kept, minus, plus = map(np.sort, divided(order, cuts))
+    test, data = GTest(threshold, tables_above), example_slice()
     old = test.learn(data, np.append(kept, minus))
     before = old.tobytes()
     rows = np.append(kept, plus)
@@ -192,15 +217,32 @@ def test_a_revised_answer_equals_one_that_is_asked_anew(order, cuts, threshold):
     assert old.tobytes() == before
 
 
-def test_answers_that_change_are_asked_anew_and_others_are_not():
+@settings(max_examples=200, deadline=None)
+@given(permuted, st.integers(0, 5), st.integers(0, 5), st.booleans())
+def test_what_a_change_does_the_opposite_change_undoes(order, n_minus, n_plus, with_tables):
+    """Few rows of many are shifted one by one, many are counted anew."""
+    data = example_slice()
+    minus, plus, staying = (np.sort(rows) for rows in np.split(np.array(order), [n_minus, n_minus + n_plus]))
+    old = GTest(0.7, 0 if with_tables else 1000).learn(data, np.append(staying, minus))
+    known = (data.scope, data.encoding.sizes, data.encoding.prints, x_log_x_table())
+    words = old.copy()
+    shift_pairs(words, 0, data.records.codes, staying, minus, plus, *known)
+    fresh = GTest(0.7, 0 if with_tables else 1000).learn(data, np.append(staying, plus))
+    both = {pair[:2]: pair[3:6] for pair in asked(fresh, data)}
+    assert all(both.get(pair[:2], pair[3:6]) == pair[3:6] for pair in asked(words, data))
+    shift_pairs(words, 0, data.records.codes, staying, plus, minus, *known)
+    assert words.tolist() == old.tolist()
+
+
+@with_and_without_tables
+def test_answers_that_change_are_asked_anew_and_others_are_not(tables_above):
     data, rng, asked_anew = example_slice(), np.random.default_rng(0), []
     for _ in range(100):
         rows = rng.permutation(60)
-        test, minus, kept = GTest(0.7), np.sort(rows[:4]), np.sort(rows[4:])
-        old, called = test.learn(data, np.arange(60)), []
-        revised = test.revise(old, data, minus, minus[:0], lambda kept=kept, called=called: called.append(1) or kept)
+        test, minus, kept = GTest(0.7, tables_above), np.sort(rows[:4]), np.sort(rows[4:])
+        old = test.learn(data, np.arange(60))
+        revised = test.revise(old, data, minus, minus[:0], lambda kept=kept: kept)
         assert revised.tolist() == test.learn(data, kept).tolist()
-        answers = [[pair[:3] for pair in asked(words, data)] for words in (old, revised)]
-        assert bool(called) == (answers[0] != answers[1])
-        asked_anew.append(bool(called))
+        pairs = [[pair[:2] for pair in asked(words, data)] for words in (old, revised)]
+        asked_anew.append(pairs[0] != pairs[1])
     assert {True, False} == set(asked_anew)

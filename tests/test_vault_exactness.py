@@ -10,10 +10,19 @@ from hypothesis import HealthCheck, given, settings
 
 from sequences import Held, apply_request, sequences
 from unlearnspn import Vault
+from unlearnspn.vault import pages
 from vault_states import digests_of, require_stored
 
 #: How many random sequences are tried; `UNLEARNSPN_VAULT_SEQUENCES=5000` for a deep run.
 N_SEQUENCES = int(os.environ.get("UNLEARNSPN_VAULT_SEQUENCES", "120"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_pages():
+    """Small networks fill many pages, so that one which is not written is noticed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "PAGE", 64)
+        yield
 
 
 class Rehearsing:
@@ -86,6 +95,20 @@ def test_requests_go_on_after_opening(tmp_path):
     with Vault.open(path) as vault:
         assert vault.ids() == sorted(left)
         assert vault.verify()
+
+
+def test_what_was_only_tried_out_leaves_no_mixture(tmp_path):
+    rng = np.random.default_rng(5)
+    with Vault.create(tmp_path / "vault.uspn") as vault:
+        middles = 5.0 * rng.integers(0, 4, (200, 1))
+        vault.ingest(middles + rng.normal(size=(200, 3)), list(range(200)))
+        vault.fit(min_rows=20)
+        assert vault.root_.children
+        for gone in range(0, 60, 3):
+            for tried in rng.choice(np.arange(60, 200), 4, replace=False).tolist():
+                vault.unlearn(tried, dry_run=True)
+            vault.unlearn(gone)
+            require_stored(vault)
 
 
 def test_a_vault_can_be_fitted_anew(tmp_path):

@@ -100,7 +100,7 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
         used += more.size
     if words[node + INDEPENDENCE] > 0:
         start = node + words[node + INDEPENDENCE]
-        asked = words[start : start + asked_pairs.HEAD]  # the hash of the tables, from which all else follows
+        asked = words[start : start + asked_pairs.N_CELLS]  # how many pairs, and the hash of what is known of them
         buffer = _extended(buffer, used, asked)
         used += asked.size
     if words[node + CLUSTERING] > 0:

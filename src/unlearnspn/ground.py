@@ -51,6 +51,8 @@ class Ground(structref.StructRefProxy):
     is_compiled: bool
     min_rows: int
     cut: float
+    #: Among more records than this the independence test keeps tables.
+    tables_above: int
     logs: Counts
     n_clusters: int
     max_rounds: int
@@ -80,6 +82,7 @@ def make_ground(
     is_compiled: bool,
     min_rows: int,
     cut: float,
+    tables_above: int,
     logs: Counts,
     n_clusters: int,
     max_rounds: int,
@@ -104,6 +107,7 @@ def make_ground(
         is_compiled,
         min_rows,
         cut,
+        tables_above,
         logs,
         n_clusters,
         max_rounds,
@@ -150,7 +154,8 @@ def _value(ground: Ground, row: int, v: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _among(rows: Rows, row: int) -> bool:
+def among(rows: Rows, row: int) -> bool:
+    """Tell whether a row is among some, which are sorted."""
     place = np.searchsorted(rows, row)
     return bool(place < rows.size and rows[place] == row)
 
@@ -160,7 +165,7 @@ def look_for_another(ground: Ground, rows: Rows, without: Rows, v: int, first: i
     """Look for a value that differs from the first, which is the first one found if it is -1."""
     for row in rows:
         value = _value(ground, row, v)
-        if value == -1 or value == first or (without.size and _among(without, row)):
+        if value == -1 or value == first or (without.size and among(without, row)):
             continue
         if first != -1:
             return first, True

@@ -106,6 +106,13 @@ def find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows
 
 
 @njit(cache=True, nogil=True)
+def ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Words) -> Words:
+    """Ask which variables depend on each other, with the help of an earlier answer that was brought up to date."""
+    sizes, prints, with_tables = ground.sizes, ground.prints, rows.size > ground.tables_above
+    return ask_pairs(ground.codes, rows, scope, sizes, prints, ground.cut, ground.logs, known, with_tables)
+
+
+@njit(cache=True, nogil=True)
 def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
     """Ask the questions of Algorithm 1 in its order."""
     scope, nothing = plot.scope, np.zeros(0, np.int64)
@@ -124,9 +131,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
         return Answer(blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing)
     independence, groups = nothing, nothing
     if not plot.connected:
-        independence = ask_pairs(
-            ground.codes, rows, scope, ground.sizes, ground.prints, ground.cut, ground.logs, nothing
-        )
+        independence = ask_independence(ground, scope, rows, nothing)
         groups = answered_groups(independence, scope.size)
         if groups.any():
             return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)

@@ -109,6 +109,7 @@ class Learner:
     def ground(self) -> Ground:
         """What a compiled walk needs to know."""
         records, encoding, test, clustering = self.records, self.encoding, self.independence, self.clustering
+        asks = test if isinstance(test, GTest) else GTest()
         means = clustering if isinstance(clustering, QKMeans) else QKMeans()
         n_variables = len(self.leaves)
         return make_ground(
@@ -128,7 +129,8 @@ class Learner:
             self._joins_tree,
             self.inside.independence and self.inside.clustering,
             self.min_rows,
-            float(test.threshold) if isinstance(test, GTest) else 0.0,
+            float(asks.threshold),
+            asks.tables_above,
             x_log_x_table(),
             means.n_clusters,
             means.max_rounds,

@@ -106,8 +106,8 @@ def lookup(count: int, table: Counts) -> int:
 
 
 @njit(cache=True, nogil=True)
-def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tuple[int, int]:
-    """Return G/2 as a fixed-point integer, and the degrees of freedom, of a table without its missing codes.
+def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tuple[int, int, int]:
+    """Return G/2 as a fixed-point integer, the degrees of freedom, and the sum of a table without its missing codes.
 
     G/2 is the number of records that have both variables times their mutual information.
     """
@@ -130,4 +130,4 @@ def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tup
             filled_columns += 1
             half_g -= lookup(columns[b], logs)
     half_g += lookup(total, logs)
-    return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0)
+    return half_g, max(filled_rows - 1, 0) * max(filled_columns - 1, 0), total

@@ -42,10 +42,11 @@ from unlearnspn.clustering.lloyd import (
     shift_rounds,
 )
 from unlearnspn.exact_sum import Rows, Words
-from unlearnspn.ground import Ground, space_of
+from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
     Answer,
     Plot,
+    ask_independence,
     divide,
     find_informative,
     firsts_of_groups,
@@ -56,7 +57,7 @@ from unlearnspn.growing import (
 from unlearnspn.independence.asked_pairs import (
     answered_groups,
     answers_hold,
-    ask_pairs,
+    keeps_tables,
     length_of_answer,
     shift_pairs,
 )
@@ -188,6 +189,19 @@ def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows)
 
 
 @njit(cache=True, nogil=True)
+def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
+    """Return those of a node's rows that a change does not concern, whether or not it was made here or elsewhere."""
+    holder = holder_of_rows(words, node)
+    rows = np.flatnonzero(ground.live) if holder < 0 else gather(words, holder)
+    n_staying = 0
+    for row in rows:
+        if not (among(minus, row) or among(plus, row)):
+            rows[n_staying] = row
+            n_staying += 1
+    return rows[:n_staying]
+
+
+@njit(cache=True, nogil=True)
 def _plot(words: Words, node: int, n_rows: int) -> Plot:
     parent = words[node + PARENT]
     is_cluster = parent >= 0 and words[parent + OPERATION] == SPLIT_DATA
@@ -204,12 +218,13 @@ def _ask_independence_again(
         known = np.zeros(0, np.int64)
     else:
         start = node + words[node + INDEPENDENCE]
-        known = words[start : start + length_of_answer(words, start, scope, ground.sizes)].copy()
-        for changed, sign in ((minus, -1), (plus, 1)):
-            shift_pairs(known, 0, ground.codes, changed, scope, ground.sizes, ground.prints, ground.logs, sign)
-        if answers_hold(known, 0, ground.cut):
+        known = words[start : start + length_of_answer(words, start)].copy()
+        staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
+        shift_pairs(known, 0, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs)
+        kept_alike = keeps_tables(known, 0) == (rows.size > ground.tables_above)
+        if kept_alike and answers_hold(known, 0, ground.cut):
             return known
-    return ask_pairs(ground.codes, rows, scope, ground.sizes, ground.prints, ground.cut, ground.logs, known)
+    return ask_independence(ground, scope, rows, known)
 
 
 @njit(cache=True, nogil=True)

@@ -40,9 +40,9 @@ from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
-from unlearnspn.independence.asked_pairs import answers_hold, shift_pairs
+from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs
 from unlearnspn.pair_tables import shift_pairs_hash
-from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, rebuild
+from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, rebuild, rows_staying
 
 #: So many rows are looked at in one go where all there are may have to be.
 _CHUNK = 1024
@@ -151,20 +151,35 @@ def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) 
 
 @njit(cache=True, nogil=True)
 def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
-    """Take rows out of all that a node knows, or put them in."""
+    """Take rows out of all that a node knows but for independence, or put them in."""
     if rows.size == 0:
         return
     words[node + N_RECORDS] += sign * rows.size
     words[node + DIGESTED] = 0
     _shift_marginals(words, ground, node, rows, sign)
-    if words[node + INDEPENDENCE] > 0:
-        start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
-        shift_pairs(words, start, ground.codes, rows, scope, ground.sizes, ground.prints, ground.logs, sign)
     if words[node + CLUSTERING] > 0:
         space = _space(ground, words, node)
         shift_rounds(space, rounds_of(words, node, space), rows, sign)
     _shift_leaves(words, ground, node, rows, sign)
     _shift_rows(words, ground, node, rows, sign)
+
+
+@njit(cache=True, nogil=True)
+def _shift_independence(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> None:
+    start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
+    staying = minus[:0].copy()
+    if not keeps_tables(words, start):
+        staying = rows_staying(words, ground, node, minus, plus)
+    shift_pairs(words, start, ground.codes, staying, minus, plus, scope, ground.sizes, ground.prints, ground.logs)
+
+
+@njit(cache=True, nogil=True)
+def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> None:
+    """Make a change in all that a node knows; the opposite change takes it back."""
+    if words[node + INDEPENDENCE] > 0:
+        _shift_independence(words, ground, node, minus, plus)
+    _shift(words, ground, node, minus, -1)
+    _shift(words, ground, node, plus, 1)
 
 
 @njit(cache=True, nogil=True)
@@ -209,6 +224,14 @@ def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plu
 
 
 @njit(cache=True, nogil=True)
+def _answers_hold(words: Words, ground: Ground, node: int) -> bool:
+    """Tell whether the same pairs would be asked and give the same answers, and as much be kept of them."""
+    start = node + words[node + INDEPENDENCE]
+    kept_alike = keeps_tables(words, start) == (words[node + N_RECORDS] > ground.tables_above)
+    return kept_alike and answers_hold(words, start, ground.cut)
+
+
+@njit(cache=True, nogil=True)
 def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether the centroids stay, and which clusters have rows."""
     space = _space(ground, words, node)
@@ -240,7 +263,7 @@ def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: R
     n_records = words[node + N_RECORDS]
     if (n_records <= ground.min_rows) != (n_records - plus.size + minus.size <= ground.min_rows):
         return False
-    if words[node + INDEPENDENCE] > 0 and not answers_hold(words, node + words[node + INDEPENDENCE], ground.cut):
+    if words[node + INDEPENDENCE] > 0 and not _answers_hold(words, ground, node):
         return False
     return words[node + CLUSTERING] == 0 or _clusters_alike(words, ground, node, minus, plus)
 
@@ -252,12 +275,10 @@ def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Ro
     n_after = words[node + N_RECORDS] + plus.size - minus.size
     if no_room or n_after == 0 or minus.size + plus.size > max(LARGE_SHARE * n_after, 1):
         return False
-    _shift(words, ground, node, minus, -1)
-    _shift(words, ground, node, plus, 1)
+    _make(words, ground, node, minus, plus)
     if _decides_alike(words, ground, node, minus, plus):
         return True
-    _shift(words, ground, node, plus, -1)
-    _shift(words, ground, node, minus, 1)
+    _make(words, ground, node, plus, minus)
     return False
 
 
@@ -379,8 +400,7 @@ def walk_back(words: Words, ground: Ground, trail: Trail) -> None:
     for at in range(trail.steps.size - STEP, -1, -STEP):
         if trail.steps[at + 4] in (MADE, MADE_INSIDE):
             node, start, middle, end = trail.steps[at : at + 4]
-            _shift(words, ground, node, trail.rows[middle:end], -1)
-            _shift(words, ground, node, trail.rows[start:middle], 1)
+            _make(words, ground, node, trail.rows[middle:end], trail.rows[start:middle])
 
 
 @njit(cache=True, nogil=True)

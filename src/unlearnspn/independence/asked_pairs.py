@@ -2,16 +2,18 @@
 
 The search is breadth-first: the first variable asks all others, those that depend on it join its group and ask the
 ones that are left, and so on; then the next group starts. So a group of many variables takes little more than one
-question for each, and a record changes one cell of the table of each pair that was asked.
+question for each, and the pairs that one variable asks follow each other.
 
-Words of an answer: the number of pairs; two words of hash; for each pair its variables' places in the scope, whether
-they depend on each other, G/2, its degrees of freedom, and how many rows have both; then the tables of all pairs, one
-after another. G/2 is a sum of integers, so what one row changes in it can be added or taken out exactly.
+Words of an answer: the number of pairs; two words of hash; the number of cells; for each pair its names (see `name`),
+G/2, and how many rows have both; then the tables of all pairs, one after another, if they are kept. G/2 is a sum of
+integers, so what one row changes in it can be added or taken out exactly, given how many other rows have the same
+codes. That is read off a table; or, among few rows, counted: then no table is kept.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Codes
@@ -22,9 +24,28 @@ from unlearnspn.pair_tables import cell_hash, g_statistic, lookup
 from unlearnspn.portable_math import X_LOG_X_BITS
 from unlearnspn.slices import Counts, Rows, Scope
 
-HEAD, PER_PAIR = 3, 6
-#: Where things are among the words of a pair.
-HUB, OTHER, DEPENDS, HALF_G, FREEDOM, TOTAL = range(6)
+#: Where things are among the words of an answer, and among those of a pair.
+N_PAIRS, HASH, N_CELLS, HEAD = 0, 1, 3, 4
+NAMES, HALF_G, TOTAL, PER_PAIR = 0, 1, 2, 3
+
+_FREEDOM_BITS, _PLACE_BITS = 20, 20
+_FREEDOM_FACTOR, _TOTAL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+
+Flags = npt.NDArray[np.uint8]
+
+
+@njit(cache=True, nogil=True)
+def name(hub: int, other: int, freedom: int, depends: bool) -> int:
+    """Put in one word: two variables' places in the scope, the degrees of freedom, and whether they depend."""
+    return int((((hub << _PLACE_BITS) | other) << (_FREEDOM_BITS + 1)) | (freedom << 1) | depends)
+
+
+@njit(cache=True, nogil=True)
+def read_name(word: int) -> tuple[int, int, int, bool]:
+    """Return what `name` has put in a word."""
+    places = word >> (_FREEDOM_BITS + 1)
+    freedom = (word >> 1) & ((1 << _FREEDOM_BITS) - 1)
+    return places >> _PLACE_BITS, places & ((1 << _PLACE_BITS) - 1), freedom, (word & 1) == 1
 
 
 @njit(cache=True, nogil=True)
@@ -34,46 +55,34 @@ def _depend(half_g: int, freedom: int, cut: float) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _change(count: int, sign: int, logs: Counts) -> int:
-    """Return by how much count·log(count) changes if one comes or goes."""
-    return lookup(count + sign, logs) - lookup(count, logs)
+def _value(words: Words, pair: int) -> np.uint64:
+    """Put what is known of a pair in one number, for the hash."""
+    freedom = read_name(words[pair + NAMES])[2]
+    value = np.uint64(words[pair + HALF_G]) + _FREEDOM_FACTOR * np.uint64(freedom)
+    return value + _TOTAL_FACTOR * np.uint64(words[pair + TOTAL])
 
 
 @njit(cache=True, nogil=True)
-def _shift_statistic(
-    words: Words, pair: int, cells: Counts, a: int, b: int, n_rows: int, n_columns: int, sign: int, logs: Counts
-) -> None:
-    """Bring G/2 up to date for a row with these codes, which is not in the table yet, or still is."""
-    in_row, in_column = 0, 0
-    for k in range(1, n_columns):
-        in_row += cells[a * n_columns + k]
-    for k in range(1, n_rows):
-        in_column += cells[k * n_columns + b]
-    cell, total = cells[a * n_columns + b], words[pair + TOTAL]
-    cells[a * n_columns + b] += sign
-    words[pair + TOTAL] += sign
-    if min(in_row, in_row + sign) == 0 or min(in_column, in_column + sign) == 0:
-        half_g, freedom = g_statistic(cells, n_rows, n_columns, logs)
-        words[pair + HALF_G], words[pair + FREEDOM] = half_g, freedom
-        return
-    words[pair + HALF_G] += (
-        _change(cell, sign, logs)
-        - _change(in_row, sign, logs)
-        - _change(in_column, sign, logs)
-        + _change(total, sign, logs)
-    )
+def _add_to_hash(words: Words, start: int, first: np.uint64, second: np.uint64, value: np.uint64) -> None:
+    """Add what has changed at a pair of variables, which have these fingerprints."""
+    pair = cell_hash(first, second)
+    words[start + HASH] += np.int64(value * pair)
+    words[start + HASH + 1] += np.int64(value * mix64(pair))
 
 
 @njit(cache=True, nogil=True)
-def _starts_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
-    """Return where the table of each pair starts in the words of an earlier answer; -1 if it is not there."""
-    starts = np.full((scope.size, scope.size), -1)
-    at = HEAD + PER_PAIR * known[0]
-    for k in range(known[0]):
-        hub, other = known[HEAD + PER_PAIR * k], known[HEAD + PER_PAIR * k + 1]
-        starts[hub, other] = at
-        at += sizes[scope[hub]] * sizes[scope[other]]
-    return starts
+def length_of_answer(words: Words, start: int) -> int:
+    """Return how many words an answer takes that starts somewhere."""
+    return int(HEAD + PER_PAIR * words[start + N_PAIRS] + words[start + N_CELLS])
+
+
+@njit(cache=True, nogil=True)
+def keeps_tables(words: Words, start: int) -> bool:
+    """Tell whether an answer that starts somewhere has tables."""
+    return bool(words[start + N_CELLS] > 0)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
@@ -92,41 +101,50 @@ def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Cou
 
 
 @njit(cache=True, nogil=True)
-def _tables_against(
-    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, hub: int, others: Counts, known: Words, starts: Counts
-) -> Counts:
-    """Return the tables of one variable with some others; those that are known are not counted again."""
-    if known.size == 0:
-        return _count_against(codes, rows, scope[hub], scope[others], sizes)
-    new = others[starts[hub][others] < 0]
-    counted = _count_against(codes, rows, scope[hub], scope[new], sizes)
-    cells = np.empty(sizes[scope[hub]] * sizes[scope[others]].sum(), np.int64)
-    at, read = 0, 0
-    for other in others:
-        length, start = sizes[scope[hub]] * sizes[scope[other]], starts[hub, other]
-        if start >= 0:
-            cells[at : at + length] = known[start : start + length]
-        else:
-            cells[at : at + length] = counted[read : read + length]
-            read += length
-        at += length
-    return cells
+def _places_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
+    """Return for each pair where its words are in an earlier answer, and where its table is; -1 if it was not asked."""
+    places = np.full((scope.size, scope.size, 2), -1)
+    at = HEAD + PER_PAIR * known[N_PAIRS]
+    for k in range(known[N_PAIRS]):
+        pair = HEAD + PER_PAIR * k
+        hub, other, _, _ = read_name(known[pair + NAMES])
+        places[hub, other, 0], places[hub, other, 1] = pair, at
+        at += sizes[scope[hub]] * sizes[scope[other]]
+    return places
+
+
+@njit(cache=True, nogil=True)
+def _with_room(words: Words, used: int, number: int) -> Words:
+    if used + number <= words.size:
+        return words
+    grown = np.empty(max(2 * words.size, used + number), np.int64)
+    grown[:used] = words[:used]
+    return grown
 
 
 @njit(cache=True, nogil=True)
 def ask_pairs(
-    codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, cut: float, logs: Counts, known: Words
+    codes: Codes,
+    rows: Rows,
+    scope: Scope,
+    sizes: Counts,
+    prints: Keys,
+    cut: float,
+    logs: Counts,
+    known: Words,
+    with_tables: bool,
 ) -> Words:
     """Search for the groups of some variables, and return the words of the answer.
 
     `known` are the words of an earlier answer, brought up to date, or nothing.
     """
     width = scope.size
-    starts = _starts_of_known(known, scope, sizes) if known.size else np.zeros((0, 0), np.int64)
+    places = np.full((width, width, 2), -1)
+    if known.size and (keeps_tables(known, 0) or not with_tables):
+        places = _places_of_known(known, scope, sizes)
     waiting = np.ones(width, np.bool_)
-    pairs = np.empty((width * (width - 1) // 2, PER_PAIR), np.int64)
-    tables = np.empty(0, np.int64)
-    n_asked, n_cells = 0, 0
+    pairs, n_pairs = np.empty(PER_PAIR * width, np.int64), 0
+    tables, n_cells = np.empty(0, np.int64), 0
     queue = np.empty(width, np.int64)
     for first in range(width):
         if not waiting[first]:
@@ -140,68 +158,70 @@ def ask_pairs(
             others = np.flatnonzero(waiting)
             if others.size == 0:
                 break
-            cells = _tables_against(codes, rows, scope, sizes, hub, others, known, starts)
-            if n_cells + cells.size > tables.size:
-                grown = np.empty(max(2 * tables.size, n_cells + cells.size), np.int64)
-                grown[:n_cells] = tables[:n_cells]
-                tables = grown
-            tables[n_cells : n_cells + cells.size] = cells
-            n_cells += cells.size
-            start = 0
+            counted = _count_against(codes, rows, scope[hub], scope[others[places[hub, :, 0][others] < 0]], sizes)
+            pairs, at = _with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0
             for other in others:
                 n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
-                table = cells[start : start + n_rows * n_columns]
-                half_g, freedom = g_statistic(table, n_rows, n_columns, logs)
-                depends = _depend(half_g, freedom, cut)
-                start += n_rows * n_columns
-                pair = pairs[n_asked]
-                pair[HUB], pair[OTHER], pair[DEPENDS], pair[HALF_G] = hub, other, depends, half_g
-                pair[FREEDOM], pair[TOTAL] = freedom, table.reshape(n_rows, n_columns)[1:, 1:].sum()
-                n_asked += 1
+                pair, place = PER_PAIR * n_pairs, places[hub, other, 0]
+                if place >= 0:
+                    freedom = read_name(known[place + NAMES])[2]
+                    pairs[pair + HALF_G], pairs[pair + TOTAL] = known[place + HALF_G], known[place + TOTAL]
+                    start = places[hub, other, 1]
+                    table = known[start : start + n_rows * n_columns]
+                else:
+                    table = counted[at : at + n_rows * n_columns]
+                    at += n_rows * n_columns
+                    pairs[pair + HALF_G], freedom, pairs[pair + TOTAL] = g_statistic(table, n_rows, n_columns, logs)
+                depends = _depend(pairs[pair + HALF_G], freedom, cut)
+                pairs[pair + NAMES] = name(hub, int(other), freedom, depends)
+                n_pairs += 1
+                if with_tables:
+                    tables = _with_room(tables, n_cells, table.size)
+                    tables[n_cells : n_cells + table.size] = table
+                    n_cells += table.size
                 if depends:
                     waiting[other] = False
                     queue[tail] = other
                     tail += 1
-    words = np.empty(HEAD + PER_PAIR * n_asked + n_cells, np.int64)
-    words[0] = n_asked
-    for k in range(n_asked):
-        for part in range(PER_PAIR):
-            words[HEAD + PER_PAIR * k + part] = pairs[k, part]
-    words[HEAD + PER_PAIR * n_asked :] = tables[:n_cells]
-    _hash_tables(words, scope, sizes, prints)
+    words = np.empty(HEAD + PER_PAIR * n_pairs + n_cells, np.int64)
+    words[N_PAIRS], words[N_CELLS] = n_pairs, n_cells
+    words[HEAD : HEAD + PER_PAIR * n_pairs] = pairs[: PER_PAIR * n_pairs]
+    words[HEAD + PER_PAIR * n_pairs :] = tables[:n_cells]
+    _hash_pairs(words, scope, prints)
     return words
 
 
 @njit(cache=True, nogil=True)
-def length_of_answer(words: Words, start: int, scope: Scope, sizes: Counts) -> int:
-    """Return how many words an answer takes that starts somewhere."""
-    length = HEAD + PER_PAIR * words[start]
-    for k in range(words[start]):
-        pair = start + HEAD + PER_PAIR * k
-        length += sizes[scope[words[pair]]] * sizes[scope[words[pair + 1]]]
-    return int(length)
+def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
+    words[HASH], words[HASH + 1] = 0, 0
+    for k in range(words[N_PAIRS]):
+        pair = HEAD + PER_PAIR * k
+        hub, other, _, _ = read_name(words[pair + NAMES])
+        _add_to_hash(words, 0, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair))
+
+
+# -- shifting ----------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
-def _hash_tables(words: Words, scope: Scope, sizes: Counts, prints: Keys) -> None:
-    """Sum count·hash over all cells: independent of the codes' order and of codes that nobody has."""
-    low, high = np.uint64(0), np.uint64(0)
-    at = HEAD + PER_PAIR * words[0]
-    for k in range(words[0]):
-        u, v = scope[words[HEAD + PER_PAIR * k]], scope[words[HEAD + PER_PAIR * k + 1]]
-        for a in range(sizes[u]):
-            for b in range(sizes[v]):
-                count = np.uint64(words[at])
-                if count:
-                    cell = cell_hash(prints[u, a], prints[v, b])
-                    low += count * cell
-                    high += count * mix64(cell)
-                at += 1
-    words[1], words[2] = np.int64(low), np.int64(high)
+def _gain(count: int, logs: Counts) -> int:
+    """Return by how much count·log(count) grows if one more comes."""
+    return lookup(count + 1, logs) - lookup(count, logs)
 
 
 @njit(cache=True, nogil=True)
-def shift_pairs(
+def _shift_statistic(
+    words: Words, pair: int, in_cell: int, in_row: int, in_column: int, logs: Counts, sign: int
+) -> None:
+    """Bring G/2 up to date for a row, given how many others have both its codes, or one of them and both variables."""
+    others = words[pair + TOTAL] - (sign < 0)
+    change = _gain(in_cell, logs) - _gain(in_row, logs) - _gain(in_column, logs) + _gain(others, logs)
+    words[pair + HALF_G] += sign * change
+    words[pair + TOTAL] += sign
+
+
+@njit(cache=True, nogil=True)
+def _shift_tables(
     words: Words,
     start: int,
     codes: Codes,
@@ -212,34 +232,203 @@ def shift_pairs(
     logs: Counts,
     sign: int,
 ) -> None:
-    """Count rows in, or out, in the words of an answer that starts somewhere."""
-    factor = np.uint64(sign)
-    low, high = np.uint64(words[start + 1]), np.uint64(words[start + 2])
-    at = start + HEAD + PER_PAIR * words[start]
-    for k in range(words[start]):
+    """Count rows in, or out, in an answer that has tables."""
+    at = start + HEAD + PER_PAIR * words[start + N_PAIRS]
+    for k in range(words[start + N_PAIRS]):
         pair = start + HEAD + PER_PAIR * k
-        u, v = scope[words[pair]], scope[words[pair + 1]]
+        hub, other, _, depends = read_name(words[pair + NAMES])
+        u, v = scope[hub], scope[other]
         n_rows, n_columns = sizes[u], sizes[v]
-        cells = words[at : at + n_rows * n_columns]
+        cells, before = words[at : at + n_rows * n_columns], _value(words, pair)
         for row in rows:
             a, b = int(codes[row, u]), int(codes[row, v])
+            cell = a * n_columns + b
+            gone = sign < 0
+            cells[cell] -= gone
             if a > 0 and b > 0:
-                _shift_statistic(words, pair, cells, a, b, n_rows, n_columns, sign, logs)
+                in_row, in_column = 0, 0
+                for c in range(1, n_columns):
+                    in_row += cells[a * n_columns + c]
+                for c in range(1, n_rows):
+                    in_column += cells[c * n_columns + b]
+                _shift_statistic(words, pair, cells[cell], in_row, in_column, logs, sign)
+                cells[cell] += not gone
+                if in_row == 0 or in_column == 0:
+                    freedom = g_statistic(cells, n_rows, n_columns, logs)[1]
+                    words[pair + NAMES] = name(hub, other, freedom, depends)
             else:
-                cells[a * n_columns + b] += sign
-            cell = cell_hash(prints[u, a], prints[v, b])
-            low += factor * cell
-            high += factor * mix64(cell)
+                cells[cell] += not gone
+        _add_to_hash(words, start, prints[u, 0], prints[v, 0], _value(words, pair) - before)
         at += n_rows * n_columns
-    words[start + 1], words[start + 2] = np.int64(low), np.int64(high)
+
+
+@njit(cache=True, nogil=True)
+def _agreement(codes: Codes, rows: Rows, row: int) -> Flags:
+    """Tell of some rows in which variables they have the same code as another one."""
+    own, agrees = codes[row], np.empty((rows.size, codes.shape[1]), np.uint8)
+    for i in range(rows.size):
+        for v in range(codes.shape[1]):
+            agrees[i, v] = codes[rows[i], v] == own[v]
+    return agrees
+
+
+@njit(cache=True, nogil=True)
+def _absence(codes: Codes, rows: Rows, scope: Scope) -> Flags:
+    """Tell of some rows in which variables they have no value; nothing if all of these are there."""
+    absent, any_absent = np.empty((rows.size, codes.shape[1]), np.uint8), 0
+    for i in range(rows.size):
+        for v in range(codes.shape[1]):
+            absent[i, v] = codes[rows[i], v] == 0
+        for v in scope:
+            any_absent |= absent[i, v]
+    return absent if any_absent else absent[:0]
+
+
+@njit(cache=True, nogil=True)
+def _add_where(flags: Flags, chosen: Flags, v: int) -> npt.NDArray[np.uint16]:
+    """Sum up the lines of those rows that are chosen for a variable."""
+    sums = np.zeros(flags.shape[1], np.uint16)
+    for i in range(chosen.shape[0]):
+        if chosen[i, v]:
+            for other in range(flags.shape[1]):
+                sums[other] += flags[i, other]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _count_freedom(codes: Codes, rows: Rows, u: int, v: int, sizes: Counts) -> int:
+    """Count the degrees of freedom of two variables' table, without the table."""
+    in_rows, in_columns = np.zeros(sizes[u], np.bool_), np.zeros(sizes[v], np.bool_)
+    for row in rows:
+        a, b = codes[row, u], codes[row, v]
+        if a > 0 and b > 0:
+            in_rows[a] = in_columns[b] = True
+    return max(int(np.count_nonzero(in_rows)) - 1, 0) * max(int(np.count_nonzero(in_columns)) - 1, 0)
+
+
+@njit(cache=True, nogil=True)
+def _shift_row(
+    words: Words,
+    start: int,
+    codes: Codes,
+    rows: Rows,
+    row: int,
+    scope: Scope,
+    sizes: Counts,
+    prints: Keys,
+    logs: Counts,
+    sign: int,
+) -> None:
+    """Count a row in, or out, in an answer without tables: `rows` are all the others."""
+    agrees, absent = _agreement(codes, rows, row), _absence(codes, rows, scope)
+    like = np.zeros(codes.shape[1], np.int64)
+    for i in range(rows.size):
+        for v in range(codes.shape[1]):
+            like[v] += agrees[i, v]
+    asking = -1
+    in_cells, lacking, unasked = like.astype(np.uint16), like.astype(np.uint16), like.astype(np.uint16)
+    after = np.append(rows, row) if sign > 0 else rows
+    for k in range(words[start + N_PAIRS]):
+        pair = start + HEAD + PER_PAIR * k
+        hub, other, _, depends = read_name(words[pair + NAMES])
+        u, v = scope[hub], scope[other]
+        if codes[row, u] == 0 or codes[row, v] == 0:
+            continue
+        if hub != asking:
+            asking, in_cells = hub, _add_where(agrees, agrees, u)
+            if absent.size:
+                lacking, unasked = _add_where(absent, agrees, u), _add_where(agrees, absent, u)
+        in_row, in_column = like[u], like[v]
+        if absent.size:
+            in_row -= lacking[v]
+            in_column -= unasked[v]
+        before = _value(words, pair)
+        _shift_statistic(words, pair, int(in_cells[v]), in_row, in_column, logs, sign)
+        if in_row == 0 or in_column == 0:
+            words[pair + NAMES] = name(hub, other, _count_freedom(codes, after, u, v, sizes), depends)
+        _add_to_hash(words, start, prints[u, 0], prints[v, 0], _value(words, pair) - before)
+
+
+@njit(cache=True, nogil=True)
+def _count_anew(
+    words: Words, start: int, codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, logs: Counts
+) -> None:
+    """Ask the same pairs of other rows; the answers are left as they were."""
+    k, n_pairs = 0, words[start + N_PAIRS]
+    others = np.empty(scope.size, np.int64)
+    while k < n_pairs:
+        hub, n_others = read_name(words[start + HEAD + PER_PAIR * k + NAMES])[0], 0
+        while k + n_others < n_pairs:
+            asking, other, _, _ = read_name(words[start + HEAD + PER_PAIR * (k + n_others) + NAMES])
+            if asking != hub:
+                break
+            others[n_others] = other
+            n_others += 1
+        cells, at = _count_against(codes, rows, scope[hub], scope[others[:n_others]], sizes), 0
+        for other in others[:n_others]:
+            pair, n_rows, n_columns = start + HEAD + PER_PAIR * k, sizes[scope[hub]], sizes[scope[other]]
+            before = _value(words, pair)
+            half_g, freedom, total = g_statistic(cells[at : at + n_rows * n_columns], n_rows, n_columns, logs)
+            depends = read_name(words[pair + NAMES])[3]
+            words[pair + NAMES], words[pair + HALF_G] = name(hub, other, freedom, depends), half_g
+            words[pair + TOTAL] = total
+            _add_to_hash(words, start, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair) - before)
+            at += n_rows * n_columns
+            k += 1
+
+
+@njit(cache=True, nogil=True)
+def _effort(n_pairs: int, width: int, n_columns: int) -> int:
+    """Estimate what `_shift_row` takes for each row, where `_count_anew` takes the number of pairs.
+
+    Its loops go over all columns, many at once; the second one only if a row agrees.
+    """
+    n_hubs = 1 + 2 * n_pairs // width
+    return 1 + n_columns // 8 + n_hubs * n_columns // 32
+
+
+@njit(cache=True, nogil=True)
+def shift_pairs(
+    words: Words,
+    start: int,
+    codes: Codes,
+    staying: Rows,
+    minus: Rows,
+    plus: Rows,
+    scope: Scope,
+    sizes: Counts,
+    prints: Keys,
+    logs: Counts,
+) -> None:
+    """Take rows out of an answer that starts somewhere, and put others in.
+
+    `staying` are all other rows that the answer is of; they do not matter if it has tables.
+    """
+    if keeps_tables(words, start):
+        _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, -1)
+        _shift_tables(words, start, codes, plus, scope, sizes, prints, logs, 1)
+        return
+    if (minus.size + plus.size) * _effort(words[start + N_PAIRS], scope.size, codes.shape[1]) > words[start + N_PAIRS]:
+        _count_anew(words, start, codes, np.concatenate((staying, plus)), scope, sizes, prints, logs)
+        return
+    rows = np.concatenate((staying, minus, plus))
+    for k in range(minus.size - 1, -1, -1):
+        _shift_row(words, start, codes, rows[: staying.size + k], minus[k], scope, sizes, prints, logs, -1)
+    for k in range(plus.size):
+        rows[staying.size + k] = plus[k]
+        _shift_row(words, start, codes, rows[: staying.size + k], plus[k], scope, sizes, prints, logs, 1)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
 def answers_hold(words: Words, start: int, cut: float) -> bool:
     """Tell whether every pair that was asked still gives the same answer: then the same pairs would be asked."""
-    for k in range(words[start]):
+    for k in range(words[start + N_PAIRS]):
         pair = start + HEAD + PER_PAIR * k
-        if _depend(words[pair + HALF_G], words[pair + FREEDOM], cut) != (words[pair + DEPENDS] == 1):
+        _, _, freedom, depends = read_name(words[pair + NAMES])
+        if _depend(words[pair + HALF_G], freedom, cut) != depends:
             return False
     return True
 
@@ -248,8 +437,8 @@ def answers_hold(words: Words, start: int, cut: float) -> bool:
 def answered_groups(words: Words, width: int) -> Counts:
     """Return for each variable the first of its group."""
     parents = np.arange(width)
-    for k in range(words[0]):
-        pair = HEAD + PER_PAIR * k
-        if words[pair + DEPENDS]:
-            join(parents, words[pair], words[pair + 1])
+    for k in range(words[N_PAIRS]):
+        hub, other, _, depends = read_name(words[HEAD + PER_PAIR * k + NAMES])
+        if depends:
+            join(parents, hub, other)
     return np.array([find(parents, i) for i in range(width)])

@@ -13,10 +13,11 @@ import numpy as np
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import fingerprint
 from unlearnspn.independence.asked_pairs import (
-    HEAD,
+    N_CELLS,
     answered_groups,
     answers_hold,
     ask_pairs,
+    keeps_tables,
     shift_pairs,
 )
 from unlearnspn.independence.base import Groups
@@ -32,28 +33,37 @@ class GTest:
     """
 
     threshold: float = 3.0
+    #: Among more records than this tables are kept of the pairs asked; among fewer, counting again takes no longer.
+    tables_above: int = 2048
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tables_above < 1 << 16:
+            raise ValueError(f"tables_above={self.tables_above!r} is not a number from 0 to 65535")
 
     def learn(self, data: Slice, rows: Rows) -> Words:
-        """Count the tables of the pairs that have to be asked."""
+        """Ask for the pairs that have to be asked."""
         return self._ask(data, rows, np.zeros(0, np.int64))
 
     def _ask(self, data: Slice, rows: Rows, known: Words) -> Words:
         codes, encoding, cut = data.records.codes, data.encoding, float(self.threshold)
-        return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, x_log_x_table(), known)
+        logs, with_tables = x_log_x_table(), rows.size > self.tables_above
+        return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, logs, known, with_tables)
 
     def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
-        """Change one cell of each pair for each row; ask anew if a pair answers otherwise now."""
-        codes, encoding, revised = data.records.codes, data.encoding, statistics.copy()
-        for changed, sign in ((minus, -1), (plus, 1)):
-            shift_pairs(revised, 0, codes, changed, data.scope, encoding.sizes, encoding.prints, x_log_x_table(), sign)
-        if answers_hold(revised, 0, float(self.threshold)):
+        """Take rows out of what is known of each pair, and put others in; ask anew if a pair answers otherwise now."""
+        encoding, revised, after = data.encoding, statistics.copy(), rows()
+        staying, logs = after[~np.isin(after, plus)], x_log_x_table()
+        codes, sizes, prints = data.records.codes, encoding.sizes, encoding.prints
+        shift_pairs(revised, 0, codes, staying, minus, plus, data.scope, sizes, prints, logs)
+        kept_alike = keeps_tables(revised, 0) == (after.size > self.tables_above)
+        if kept_alike and answers_hold(revised, 0, float(self.threshold)):
             return revised
-        return self._ask(data, rows(), revised)
+        return self._ask(data, after, revised)
 
     def groups(self, statistics: Words, data: Slice) -> Groups:
         """Join dependent variables."""
         return answered_groups(statistics, data.scope.size)
 
     def fingerprint(self, statistics: Words, data: Slice) -> bytes:
-        """Return how many pairs were asked, and the hash of their tables, from which all else follows."""
-        return fingerprint([b"gtest", statistics[:HEAD].tobytes()])
+        """Return how many pairs were asked, and the hash of what is known of them."""
+        return fingerprint([b"gtest", statistics[:N_CELLS].tobytes()])

