@@ -205,6 +205,8 @@ def _audit_vault(
 
 
 def _audit_file(path: Path, key: PublicKey | None, head: str | None, receipts: Any, wanted: list[Item]) -> Audit:
+    if key is None and path.read_bytes()[:1] != b"{":
+        raise CommandError(ExitCode.VAULT, f"{path} is neither a vault nor a ledger nor a certificate, or is damaged")
     if key is None:
         raise typer.BadParameter("a ledger or a certificate can only be checked with a public key: give --key FILE")
     try:

@@ -103,7 +103,9 @@ class Database:
     def rows(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds."""
         with self._explained():
-            yield from self._connection.execute(statement, values)
+            # Not `yield from`, which would close a cursor that is left half read after its connection was closed.
+            for row in self._connection.execute(statement, values):  # noqa: UP028
+                yield row
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -139,6 +141,12 @@ class Database:
         free, all_pages = (self.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count"))
         if 2 * free > all_pages:
             self.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def require_whole(self) -> None:
+        """Raise unless the file is as long as it should be: SQLite reads what is cut off a page as zeros."""
+        pages, size = (self.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        if self.path.stat().st_size != pages * size:
+            raise DamagedVaultError(f"{self.path} is damaged: it is not {pages * size:,} bytes long, as it should be")
 
     def check(self) -> None:
         """Raise unless the file is sound as a database."""
