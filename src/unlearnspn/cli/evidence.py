@@ -120,7 +120,7 @@ def verify(
     else:
         show_audit(console(), audit)
     if not audit:
-        raise typer.Exit(ExitCode.FAILED)
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def register(app: typer.Typer) -> None:

@@ -58,7 +58,7 @@ def fail(error: BaseException) -> NoReturn:
         traceback.print_exception(error)
     code, message = explain(error)
     typer.echo(f"unlearnspn: {printable(message)}", err=True)
-    raise typer.Exit(code) from None
+    raise typer.Exit(int(code)) from None
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:

@@ -22,6 +22,7 @@ PAGE_BYTES = 8192
 
 _WAIT_SECONDS = 60.0
 _CACHE_KILOBYTES = 32_768
+_ROWS_AT_ONCE = 64
 
 _SCHEMA = """
 CREATE TABLE pages (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, data BLOB NOT NULL);
@@ -102,10 +103,13 @@ class Database:
 
     def rows(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows that a statement finds."""
-        with self._explained():
-            # Not `yield from`, which would close a cursor that is left half read after its connection was closed.
-            for row in self._connection.execute(statement, values):  # noqa: UP028
-                yield row
+        cursor = self.execute(statement, values)
+        while True:
+            with self._explained():
+                found = cursor.fetchmany(_ROWS_AT_ONCE)
+            if not found:
+                return
+            yield from found
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -217,6 +221,8 @@ def require_file(path: Path) -> None:
 
 
 def _explanation(path: Path, error: sqlite3.Error) -> VaultError:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return VaultError(f"{path} was closed here, or opened by another thread: open it again, once in each thread")
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return VaultBusyError(f"{path} is in use: others have been reading or changing it for too long; try again")

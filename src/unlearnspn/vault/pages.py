@@ -78,7 +78,7 @@ class PageStore:
     def read(cls, database: Database) -> PageStore:
         """Read all pages, comparing each with its digest; the one that is damaged is named."""
         store = cls(database)
-        numbers = dict(database.rows(f"SELECT place / {_FIRST_PLACE}, count(*) FROM pages GROUP BY 1"))
+        numbers = dict(database.rows("SELECT place >> 32, count(*) FROM pages GROUP BY 1"))
         if not all(isinstance(number, int) and number >= 0 for number in numbers):
             raise DamagedVaultError(f"{database.path} is damaged: it has pages in places that do not exist")
         store._read_array(_DIRECTORY, numbers.pop(_DIRECTORY, 0), "the directory")
