@@ -36,7 +36,13 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "VaultError",
         ],
     ),
-    "Certificates (`unlearnspn.certificates`)": (certificates, list(certificates.__all__)),
+    "Certificates (`unlearnspn.certificates`)": (
+        certificates,
+        [
+            *("Envelope", "Statement", "Receipt", "PublicKey", "KeyFile", "Audit", "Finding"),
+            *("audit_certificate", "audit_ledger", "audit_receipt", "CertificateError", "KeyFileError"),
+        ],
+    ),
     "Pictures (`unlearnspn.plots`)": (plots, list(plots.__all__)),
     "The contract (`unlearnspn.checks`)": (
         checks,
