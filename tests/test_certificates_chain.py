@@ -78,8 +78,8 @@ def test_an_entry_of_another_vault_does_not_fit_in() -> None:
 
 def test_a_second_beginning_is_refused() -> None:
     ledger = make_ledger(0)
-    counts = Counts(0, 0, 100)
-    init = Statement(Action.INIT, ledger.link(), request(), SOFTWARE, counts, digests(2), introduced=ledger.key.public)
+    counts, same, key = Counts(0, 0, 100), ledger.last.after, ledger.key.public
+    init = Statement(Action.INIT, ledger.link(), request(), SOFTWARE, counts, same, same, introduced=key)
     ledger.add(init, ledger.key, ledger.key)
     assert (3, "link") in failures(ledger.entries)
 
