@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgers import SETTINGS, SOFTWARE, MadeLedger, digests, make_ledger, request
+from ledgers import EFFORT, SETTINGS, SOFTWARE, MadeLedger, digests, make_ledger, request
 from unlearnspn.certificates import Action, Counts, Envelope, SigningKey, Statement, audit_ledger
 from unlearnspn.certificates.findings import Finding
 
@@ -38,7 +38,7 @@ def test_an_empty_ledger_is_no_ledger() -> None:
     assert not audit_ledger([])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_is_found_in_the_entry_where_it_is(data: st.DataObject) -> None:
     entries = LEDGER.entries

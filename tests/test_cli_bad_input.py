@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from command_line import run, run_json, runner
+from ledgers import EFFORT
 from test_cli_vault import rows, write_csv
 from test_sources import NASTY
 from unlearnspn.cli import app
 from unlearnspn.vault import Vault
 
-QUICK = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=12 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 #: Ids that files of ids cannot hold, since blanks around them mean nothing there.
 IDS = [*NASTY, "--yes", "-rf", "c 1", " ", "", "*", "~", "a/../b", "0", "01", "\u0661", "e\u0301", "é", "x" * 3000]
@@ -193,7 +194,7 @@ def test_truncated_vaults_are_found_out(vault: str, share: float) -> None:
     assert outcome("unlearn", vault, "--id", "c-1", "--yes") != 0
 
 
-@settings(QUICK, max_examples=25)
+@settings(QUICK, max_examples=25 * EFFORT)
 @given(data=st.data())
 def test_flipped_bits_are_found_out_or_mean_nothing(made: Path, tmp_path: Path, data: st.DataObject) -> None:
     whole = bytearray((made / "people.uspn").read_bytes())

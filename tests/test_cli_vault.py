@@ -283,6 +283,39 @@ def test_without_its_key_a_vault_is_read_only(vault: str) -> None:
     run("unlearn", vault, "--id", "c-7", "--yes", "--private-key", "elsewhere.key")
 
 
+def test_a_guarded_vault_tells_who_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("people.csv"), rows(0, 60))
+    write_csv(Path("back.csv"), rows(0, 1))
+    run("init", "people.uspn", "--guard")
+    run("ingest", "people.uspn", "people.csv", "--id", "customer", "--subject", "person")
+    run("unlearn", "people.uspn", "--id", "c-0", "--yes")
+    assert "were removed before and would come back" in run("learn", "people.uspn", "back.csv", code=4).stderr
+    run("learn", "people.uspn", "back.csv", "--allow-returning")
+
+
+def test_receipts_that_cannot_be_written_are_printed(vault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(removing, "write_new", refuse)
+    Path("ids.txt").write_text("\n".join(f"c-{number}" for number in range(5)))
+    result = run("unlearn", vault, "--ids-file", "ids.txt", "--receipt", "receipts.jsonl", "--yes")
+    assert result.stdout.count("urn:unlearnspn:receipt:v1") == 5
+    assert "No space left" in result.stderr
+
+
+def test_receipts_are_for_few_eyes(vault: str) -> None:
+    Path("ids.txt").write_text("\n".join(f"c-{number}" for number in range(5)))
+    run("unlearn", vault, "--ids-file", "ids.txt", "--receipt", "receipts.jsonl", "--yes")
+    assert Path("receipts.jsonl").stat().st_mode & 0o077 == 0
+    assert len(Path("receipts.jsonl").read_text().splitlines()) == 5
+    run("verify", vault, "--quick", "--receipt", "receipts.jsonl", "--id", "c-3")
+    lost = run("unlearn", vault, "--id", "c-10", "--id", "c-11", "--id", "c-12", "--id", "c-13", "--yes")
+    assert "4 receipts not written" in lost.stderr
+    assert "salt" not in lost.stdout
+
+
 def test_an_empty_vault_has_nothing_to_say(tmp_path: Path) -> None:
     vault = str(tmp_path / "new.uspn")
     run("init", vault)

@@ -17,12 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ledgers import EFFORT
 from unlearnspn import InvalidTableError, RecordIdError
 from unlearnspn.sources import Format, Options, read_ids_file, read_source
 from unlearnspn.sources.decoding import LONGEST_LINE
 from unlearnspn.tables import Family, Table
 
-QUICK = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 #: Texts that mean something to shells, databases, spreadsheets, paths or terminals.
 NASTY = [

@@ -84,10 +84,12 @@ def _explain_rest(error: BaseException) -> tuple[ExitCode, str]:
     from sklearn.exceptions import NotFittedError  # noqa: PLC0415
 
     from unlearnspn.storage.errors import StorageError  # noqa: PLC0415
-    from unlearnspn.vault.errors import VaultBusyError  # noqa: PLC0415
+    from unlearnspn.vault.errors import ReturningRecordError, VaultBusyError  # noqa: PLC0415
 
     if isinstance(error, VaultBusyError):
         return ExitCode.BUSY, str(error)
+    if isinstance(error, ReturningRecordError):
+        return ExitCode.BAD_INPUT, str(error)
     if isinstance(error, StorageError | NotFittedError):
         return ExitCode.VAULT, str(error)
     if isinstance(error, OSError):

@@ -18,6 +18,7 @@ from unlearnspn.cli.reporting import describe_outcome, show_outcome
 from unlearnspn.errors import RecordIdError
 
 if TYPE_CHECKING:
+    from unlearnspn.certificates import Receipt
     from unlearnspn.vault import Outcome, Vault
 
 #: More receipts than this are not printed: they belong into a file.
@@ -153,15 +154,30 @@ def _hand_out(outcome: Outcome, receipt: Path | None) -> None:
     receipts = outcome.receipts()
     if not receipts:
         return
-    if receipt is not None:
-        write_new(receipt, b"".join(each.encode() for each in receipts), private=True)
-        print_notice(f"{_count(len(receipts))} in {receipt}: hand them over, and keep no copy")
+    if receipt is not None and _is_written(receipts, receipt):
+        print_notice(f"{_count(len(receipts))} in {receipt}: hand over what is in it, and keep no copy")
+    elif receipt is not None:
+        # The records are gone by now, and there is nowhere else to get these from.
+        _print_receipts(receipts)
     elif len(receipts) <= _PRINTED:
-        print_notice("For the requester alone, and kept nowhere else:")
-        for each in receipts:
-            typer.echo(each.encode().decode().strip())
+        _print_receipts(receipts)
     else:
         print_notice(f"{_count(len(receipts))} not written: --receipt FILE keeps them for the requesters")
+
+
+def _is_written(receipts: list[Receipt], path: Path) -> bool:
+    try:
+        write_new(path, b"".join(each.encode() for each in receipts), private=True)
+    except (OSError, CommandError) as error:
+        print_notice(f"{path} cannot be written ({error}); the records were removed all the same")
+        return False
+    return True
+
+
+def _print_receipts(receipts: list[Receipt]) -> None:
+    print_notice("For the requester alone, and kept nowhere else:")
+    for each in receipts:
+        typer.echo(each.encode().decode().strip())
 
 
 def _count(n: int) -> str:
