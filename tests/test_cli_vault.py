@@ -214,8 +214,17 @@ def test_removing_asks(vault: str, monkeypatch: pytest.MonkeyPatch, answer: str,
     monkeypatch.setattr(removing, "_somebody_is_there", lambda: True)
     result = runner.invoke(app, ["unlearn", vault, "--id", "c-7"], input=answer)
     assert result.exit_code == code
-    assert "Remove the record 'c-7' from the 120 records of the vault, for good?" in result.stderr
+    assert "Remove the record 'c-7' for good, and keep 119?" in result.stderr
     assert run_json("info", vault)["n_records"] == left
+
+
+def test_nobody_is_asked_about_what_is_not_there(vault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(removing, "_somebody_is_there", lambda: True)
+    assert "Remove" not in run("unlearn", vault, "--id", "nobody", code=3).stderr
+    result = runner.invoke(app, ["unlearn", vault, "--subject", "p-3"], input="y\n")
+    assert "Remove 3 records of the subject 'p-3' for good, and keep 117?" in result.stderr
+    assert result.exit_code == 0
+    run("verify", vault)
 
 
 def test_a_dry_run_does_not_ask(vault: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,7 +21,7 @@ from unlearnspn.errors import RecordIdError
 
 if TYPE_CHECKING:
     from unlearnspn.certificates import Receipt
-    from unlearnspn.vault import Outcome, Vault
+    from unlearnspn.vault import Outcome
 
 #: More receipts than this are not printed: they belong into a file.
 _PRINTED = 3
@@ -63,20 +65,13 @@ def unlearn(
     require_free(receipt)
     with open_vault(vault, write=not dry_run, key=private_key) as opened:
         names = None if ids is None else [opened.read_id(text) for text in ids]
+        remove = partial(opened.unlearn, names, subject=subject, missing="ignore" if ignore_missing else "error")
         try:
             if not (dry_run or yes):
-                _ask(opened, ids, subject)
+                _ask(remove, ids, subject)
             with progress(not json) as tell:
                 tell("remove", 0, 0)
-                outcome = opened.unlearn(
-                    names,
-                    subject=subject,
-                    missing="ignore" if ignore_missing else "error",
-                    dry_run=dry_run,
-                    request_id=request,
-                    operator=operator,
-                    received=date,
-                )
+                outcome = remove(dry_run=dry_run, request_id=request, operator=operator, received=date)
         except RecordIdError as error:
             raise CommandError(ExitCode.NOT_FOUND, str(error)) from error
     if json:
@@ -114,20 +109,22 @@ def _ids(ids: list[str] | None, ids_file: Path | None, subject: str | None) -> l
     return list(dict.fromkeys(wanted))
 
 
-def _ask(vault: Vault, ids: list[str] | None, subject: str | None) -> None:
+def _ask(remove: Callable[..., Outcome], ids: list[str] | None, subject: str | None) -> None:
+    """Ask whether to remove what is there; if it is not there, that is an error before anybody is asked."""
     if not _somebody_is_there():
         raise CommandError(ExitCode.USAGE, "nobody can be asked here whether to remove: pass --yes")
-    what = f"all records of the subject {subject!r}" if ids is None else _named(ids)
-    if not typer.confirm(f"Remove {what} from the {len(vault):,} records of the vault, for good?", err=True):
+    planned = remove(dry_run=True)
+    what = "1 record" if planned.removed == 1 else f"{planned.removed:,} records"
+    if subject is not None:
+        what += f" of the subject {subject!r}"
+    elif ids is not None and len(ids) == 1:
+        what = f"the record {ids[0]!r}"
+    if not typer.confirm(f"Remove {what} for good, and keep {planned.remaining:,}?", err=True):
         raise CommandError(ExitCode.FAILED, "nothing was removed")
 
 
 def _somebody_is_there() -> bool:
     return sys.stdin.isatty()
-
-
-def _named(ids: list[str]) -> str:
-    return f"the record {ids[0]!r}" if len(ids) == 1 else f"{len(ids):,} records"
 
 
 def _date(text: str) -> str:
