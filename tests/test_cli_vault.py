@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from command_line import run, run_json, runner
@@ -83,6 +84,33 @@ def test_the_fixed_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     run("ingest", "rest.uspn", "rest.csv", "--id", "customer", "--subject", "person")
     run("fit", "rest.uspn")
     assert digest("people.uspn") == digest("rest.uspn")
+
+
+def test_ids_that_look_like_numbers_are_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(Path("people.csv"), [[f"{number:03d}", number, *row[2:]] for number, row in enumerate(rows(0, 60))])
+    run("init", "people.uspn")
+    run("ingest", "people.uspn", "people.csv", "--id", "customer", "--subject", "person")
+    run("fit", "people.uspn", "--min-rows", "30")
+    run("unlearn", "people.uspn", "--id", "007", "--yes")
+    run("unlearn", "people.uspn", "--id", "8", "--yes", code=3)
+    run("unlearn", "people.uspn", "--subject", "8", "--yes")
+    assert run_json("score", "people.uspn", "people.csv")["rows"][9]["id"] == "009"
+    assert run_json("impute", "people.uspn", "people.csv")["rows"][9]["customer"] == "009"
+
+
+def test_a_vault_with_numbers_as_ids_reads_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people = pd.DataFrame({"id": range(60), "a": [number % 7 for number in range(60)], "b": ["x", "y", "z"] * 20})
+    with Vault.create("people.uspn") as vault:
+        vault.ingest(people, ids="id")
+        vault.fit(min_rows=20)
+    run("unlearn", "people.uspn", "--id", "7", "--yes")
+    assert "'x7' is none" in run("unlearn", "people.uspn", "--id", "x7", "--yes", code=4).stderr
+    Path("new.csv").write_text("id,a,b\n7,3,x\n")
+    assert run_json("learn", "people.uspn", "new.csv")["remaining"] == 60
+    Path("bad.csv").write_text("id,a,b\n7.5,3,x\n")
+    assert "no whole number" in run("learn", "people.uspn", "bad.csv", code=4).stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["certificate"], ["keys"], ["bench"]])
