@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from unlearnspn import blocks
@@ -97,16 +98,16 @@ class FlatNetwork:
     def _learn_outside(self, learner: Learner, node: int, all_rows: Rows) -> None:
         """Learn what only Python can revise of a node."""
         found = self.rows_of(node)
-        rows = all_rows if found is None else np.sort(found)
+        rows = all_rows if found is None else found
         asked = ((INDEPENDENCE, learner.independence), (CLUSTERING, learner.clustering))
         for place, block in asked:
             at = int(self.words[node + place])
             if at < 0:
                 learn: Callable[[Slice, Rows], Any] = block.learn
-                self.outside[-at - 1] = learn(learner.slice(self.place(node)), rows)
+                self.outside[-at - 1] = learn(learner.slice(self.place(node)), np.sort(rows))
         for variable, at in leaves_at(self.words, node).reshape(-1, 2).tolist():
             if at < 0:
-                (self.outside[-at - 1],) = learner.learn_factors([np.array([variable])], rows)
+                self.outside[-at - 1] = learner.learn_factor(variable, rows)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -382,17 +383,6 @@ class FlatNetwork:
         """Return the numbers of the statistics of a node's leaves that lie outside."""
         return [-place - 1 for place in leaves_at(self.words, node)[1::2].tolist() if place < 0]
 
-    def has_outside(self, node: int) -> bool:
-        """Tell whether some statistics of a node lie outside."""
-        words = self.words
-        if not self.outside:
-            return False
-        return bool(
-            words[node + INDEPENDENCE] < 0
-            or words[node + CLUSTERING] < 0
-            or leaves_at(words, node)[1::2].min(initial=0) < 0
-        )
-
     def detailed(self, learner: Learner, node: int) -> Node:
         """Return a node whose parts are numbers, with all that its leaves follow from."""
         found = self.shallow(node)
@@ -439,6 +429,22 @@ def _signed(number: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _has_outside(words: Words, node: int) -> bool:
+    """Tell whether some statistics of a node lie outside."""
+    leaves = leaves_at(words, node)
+    for i in range(1, leaves.size, 2):
+        if leaves[i] < 0:
+            return True
+    return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0)
+
+
+@njit(cache=True, nogil=True)
+def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
+    """Tell of which nodes some statistics lie outside."""
+    return np.array([_has_outside(words, node) for node in nodes], np.bool_)
+
+
+@njit(cache=True, nogil=True)
 def mark_all_undigested(words: Words, root: int) -> Words:
     """Say that no digest is known, and return the nodes that have statistics outside."""
     nodes, n_nodes = np.empty(16, np.int64), 0
@@ -446,10 +452,7 @@ def mark_all_undigested(words: Words, root: int) -> Words:
     while pending:
         node = pending.pop()
         words[node + DIGESTED] = 0
-        outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
-        for place in leaves_at(words, node)[1::2]:
-            outside = outside or place < 0
-        if outside:
+        if _has_outside(words, node):
             if n_nodes == nodes.size:
                 nodes = np.concatenate((nodes, nodes))
             nodes[n_nodes] = node

@@ -161,6 +161,10 @@ class Model:
             self._circuit = Circuit(layout, self._domains(), self.origin)
         return self._circuit
 
+    def inherit_circuit(self, other: Model) -> None:
+        """Take over what another model's circuit was made of: sub-networks with the same digests are not derived again."""
+        self._derivation = other._derivation
+
     def _domains(self) -> Domains:
         records, encoding = self.records, self.records.encoding
         schema, leaves = self.settings.schema, self.settings.leaves

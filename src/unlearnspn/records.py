@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -40,6 +41,8 @@ T = TypeVar("T", bound=np.generic)
 
 _LANES = 8  # 64-bit lanes of the multiset digest
 _NOBODY = np.zeros(0, np.int64)
+#: With so many rows it pays to look at several columns at the same time.
+_MANY = 10_000
 #: The arrays that have a row for each slot.
 _BY_SLOT = ("live", "keys", "ids", "values", "levels", "codes", "features")
 
@@ -124,8 +127,11 @@ class Records:
     def _derive(self, rows: Rows, categories: Sequence[Sequence[Category | None]]) -> None:
         """Derive from values and levels what is kept beside them."""
         parts, bits = np.zeros((len(self.is_numeric), N_PARTS), np.int64), self.values.view(np.int64)
-        for v in np.flatnonzero(self.is_numeric).tolist():
-            count_parts(bits, rows, int(self.place[v]), parts[v], 1)
+        _for_each(
+            lambda v: count_parts(bits, rows, int(self.place[v]), parts[v], 1),
+            np.flatnonzero(self.is_numeric).tolist(),
+            rows.size > _MANY,
+        )
         coders: dict[int, Coder] = {}
         for v in np.flatnonzero(~self.is_numeric).tolist():
             coders[v] = CategoricalCoder.by_code(_variable_key(v), categories[v])
@@ -296,11 +302,14 @@ class Records:
         n_levels = sum(len(coder.categories) for coder in coders.values() if isinstance(coder, CategoricalCoder))
         self.totals = totals = Totals.of(parts, self.is_numeric, n_levels)
         bits, hashes = self.values.view(np.int64), mix_keys(self.keys[rows], self._salt)
-        for v in np.flatnonzero(self.is_numeric).tolist():
+
+        def total(v: int) -> None:
             place = int(self.place[v])
             add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)))
             values = self.values[rows, place]
             coders[v] = NumericCoder.learn(_variable_key(v), values, hashes, self.n_bins, totals.moments(v))
+
+        _for_each(total, np.flatnonzero(self.is_numeric).tolist(), rows.size > _MANY)
 
     def _refuse_collisions(self, all_keys: Callable[[], Keys]) -> None:
         """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
@@ -381,7 +390,7 @@ class Records:
         return coder
 
     def _write_codes(self, rows: Rows, coders: Sequence[Coder], variables: Sequence[int] | None = None) -> None:
-        for v in range(len(coders)) if variables is None else variables:
+        def write(v: int) -> None:
             coder = coders[v]
             if isinstance(coder, NumericCoder):
                 coder.write_codes(self.values, int(self.place[v]), rows, self.codes, self.features, v)
@@ -389,6 +398,8 @@ class Records:
                 codes = coder.codes(self.levels[rows, self.place[v]])
                 self.codes[rows, v] = codes
                 self.features[rows, v] = codes
+
+        _for_each(write, range(len(coders)) if variables is None else variables, rows.size > _MANY)
 
     def _multiset_of(self, rows: Rows, encoding: Encoding) -> npt.NDArray[np.uint64]:
         """Digest a set of records so that digests of disjoint sets add up, in any order."""
@@ -402,6 +413,16 @@ class Records:
         digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
+
+
+def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bool) -> None:
+    """Do something with each variable, several at a time if they are long: kernels do not need Python's lock."""
+    if not parallel or len(variables) < 2:
+        for v in variables:
+            act(v)
+        return
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(act, variables))
 
 
 def _variable_key(variable: int) -> int:

@@ -75,6 +75,11 @@ class Contents:
         assert self.form is not None
         return self.drafts.all(self.form) if self.learned is None else self.learned.batch(self.form)
 
+    def inherit_circuit(self, before: Contents) -> None:
+        """Take over what the circuit was made of before: most of it is the same."""
+        if self.learned is not None and before.learned is not None:
+            self.learned.model.inherit_circuit(before.learned.model)
+
     # -- changing --------------------------------------------------------------------------------------------------
 
     def revise(self, minus: Sequence[RecordId], plus: Batch | None, dry_run: bool = False) -> Report | None:

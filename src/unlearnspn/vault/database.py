@@ -21,7 +21,7 @@ VERSION = 1
 PAGE_BYTES = 8192
 
 _WAIT_SECONDS = 60.0
-_CACHE_KILOBYTES = 32_768
+_CACHE_KILOBYTES = 16_384
 _ROWS_AT_ONCE = 64
 
 _SCHEMA = """
@@ -114,6 +114,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the file, whatever others do meanwhile."""
+        self._end()
         self.execute("BEGIN")
         try:
             yield
@@ -123,6 +124,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Change everything that is changed inside, or nothing."""
+        self._end()
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -131,9 +133,10 @@ class Database:
             self._end()
 
     def _end(self) -> None:
-        """Take back what was not committed; after some errors SQLite has done so itself."""
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        """Take back what was not committed, also by one who was interrupted; after some errors SQLite has done so."""
+        with self._explained():
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def changes_by_others(self) -> int:
         """Return a number that is another one after others have committed anything."""

@@ -50,7 +50,7 @@ class Home:
                 contents.save(store)
                 ledger = ledger.append(database, state(ledger, key.public), [key])
                 write_seal(database, key, ledger, store.digest())
-            os.link(temporary, path)
+            _put(temporary, path)
         except FileExistsError as error:
             raise VaultError(f"{path} is there already: choose another path, or open it") from error
         except OSError as error:
@@ -82,8 +82,10 @@ class Home:
     def contents(self) -> Contents:
         """Return what the vault holds now; whatever others have changed since the last time is read anew."""
         if self._contents is None or self._database.changes_by_others() != self._version:
-            self._contents = None
+            before, self._contents = self._contents, None
             self._contents = self._read()
+            if before is not None:
+                self._contents.inherit_circuit(before)
         return self._contents
 
     def _read(self) -> Contents:
@@ -143,6 +145,16 @@ class Home:
         with suppress(VaultError):  # room is given back another time
             self._database.give_room_back()
         return None if statement is None else ledger.last
+
+
+def _put(temporary: Path, path: Path) -> None:
+    """Give a file its name, which must not be taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # not all file systems let a file have two names
+        os.rename(temporary, path)
 
 
 def resolve(path: PathLike) -> Path:

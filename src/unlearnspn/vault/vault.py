@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -16,12 +15,9 @@ from unlearnspn.certificates import (
     Counts,
     Digests,
     Envelope,
-    Finding,
-    Item,
-    Kind,
     PublicKey,
+    Revised,
     Statement,
-    check_chain,
     commit,
     count_revised,
     state_removal,
@@ -29,46 +25,24 @@ from unlearnspn.certificates import (
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.errors import RecordIdError, listing
-from unlearnspn.ids import RecordId, read_ids, require_unique
+from unlearnspn.ids import RecordId
 from unlearnspn.report import Report
 from unlearnspn.storage.files import PathLike
+from unlearnspn.vault.auditing import audit_vault
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file
-from unlearnspn.vault.errors import DamagedVaultError, ReturningRecordError, VaultError
-from unlearnspn.vault.forms import Batch, Form, read_subject
+from unlearnspn.vault.errors import VaultError
+from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.home import Home, key_file, resolve
+from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.ledger import Asked, entries, software
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
+from unlearnspn.vault.progress import Progress, tell
+from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
 from unlearnspn.views import NodeView
-
-#: Is told what is being done, how much of it is done, and how much there is to do.
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class Info:
-    """What a vault is and holds, without a single value."""
-
-    path: str
-    vault: str
-    n_records: int
-    columns: tuple[str, ...]
-    #: What the values of each column are: numbers, texts, booleans.
-    families: dict[str, str]
-    id_column: str | None
-    subject_column: str | None
-    #: "texts" or "integers"; None before the first record.
-    id_kind: str | None
-    fitted: bool
-    parameters: dict[str, Any] | None
-    digests: Digests | None
-    n_entries: int
-    key_id: str
-    guard: bool
-    file_bytes: int
 
 
 class Vault(Queries):
@@ -203,7 +177,8 @@ class Vault(Queries):
         self._home.require_writable()
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
         action = Action.INGEST if contents.learned is None else Action.ADDITION
-        added, skipped, report, before = 0, 0, None, contents.digests
+        added, skipped, before = 0, 0, contents.digests
+        reports: list[Report] = []
         with self._changing():
             for table in tables if isinstance(tables, Iterator) else [tables]:
                 batch = self._read(contents, table, ids, subjects)
@@ -212,17 +187,18 @@ class Vault(Queries):
                 fresh = without_known(batch, known, contents.find(held) if held else ())
                 skipped += len(held)
                 if fresh is not None:
-                    _refuse_returning(contents, fresh, allow_returning)
-                    report = contents.revise([], fresh)
+                    refuse_returning(contents, fresh, allow_returning)
+                    reports += _listed(contents.revise([], fresh))
                     added += len(fresh.ids)
                 if progress is not None:
                     progress("ingest", added + skipped, 0)
             if added:
-                certificate = self._commit(contents, action, asked, before, Counts(0, added, len(contents)), report)
+                tell(progress, "store", 0)
+                certificate = self._commit(contents, action, asked, before, Counts(0, added, len(contents)), reports)
             else:
                 self._home.forget()
                 certificate = None
-        return Outcome(certificate, report, 0, added, len(self), skipped)
+        return Outcome(certificate, reports[-1] if reports else None, 0, added, len(self), skipped)
 
     def fit(
         self,
@@ -240,11 +216,11 @@ class Vault(Queries):
         assert contents.form is not None
         before = contents.digests
         with self._changing():
-            _tell(progress, "fit", 0)
+            tell(progress, "fit", 0)
             contents.learn(Learned.fit(contents.all(), contents.form.id_column, parameters))
-            _tell(progress, "store", 0)
-            certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)), None)
-            _tell(progress, "store", 1)
+            tell(progress, "store", 0)
+            certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)), [])
+            tell(progress, "store", 1)
         return Outcome(certificate, None, 0, 0, len(contents))
 
     def unlearn(
@@ -254,6 +230,7 @@ class Vault(Queries):
         subject: Any = None,
         missing: Literal["error", "ignore"] = "error",
         dry_run: bool = False,
+        progress: Progress | None = None,
         request_id: str | None = None,
         operator: str | None = None,
         received: str | None = None,
@@ -264,13 +241,14 @@ class Vault(Queries):
         The last record takes the model with it.
         """
         contents, asked = self._home.contents(), Asked.now(request_id, operator, received)
-        names, items = self._wanted(contents, ids, subject, missing)
+        names, items = records_to_remove(contents, ids, subject, missing)
         if dry_run:
             return self._try_out(contents, names, None)
         key = self._home.require_writable()
         contents = self._home.contents()
         before, settings = contents.digests, contents.settings
         with self._changing():
+            tell(progress, "revise", 0)
             report = contents.revise(names, None)
             contents.guard.note(items)
             commitment, openings = commit(items)
@@ -284,10 +262,12 @@ class Vault(Queries):
                 before,
                 contents.digests,
                 settings,
-                _revised(report),
+                _revised(_listed(report)),
                 report is not None and report.recoded,
             )
+            tell(progress, "store", 0)
             certificate = self._home.commit(statement, [key])
+            tell(progress, "store", 1)
         return Outcome(certificate, report, len(names), 0, len(contents), openings=tuple(openings))
 
     def learn(
@@ -298,20 +278,21 @@ class Vault(Queries):
         *,
         dry_run: bool = False,
         allow_returning: bool = False,
+        progress: Progress | None = None,
         request_id: str | None = None,
         operator: str | None = None,
     ) -> Outcome:
         """Add records whose ids are new; the model learns them."""
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
-        form, batch = self._formed(contents, table, ids, subjects)
+        form, batch = read_batch(contents, table, ids, subjects)
         existing = [item for item, there in zip(batch.ids, contents.holds(batch.ids), strict=True) if there]
         if existing:
             raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
-        _refuse_returning(contents, batch, allow_returning)
+        refuse_returning(contents, batch, allow_returning)
         if dry_run:
             return self._try_out(contents, [], batch)
         action = Action.INGEST if contents.learned is None else Action.ADDITION
-        return self._revise(action, asked, [], batch, form)
+        return self._revise(action, asked, [], batch, form, progress)
 
     def rectify(
         self,
@@ -320,16 +301,17 @@ class Vault(Queries):
         subjects: Any = None,
         *,
         dry_run: bool = False,
+        progress: Progress | None = None,
         request_id: str | None = None,
         operator: str | None = None,
     ) -> Outcome:
         """Replace the values of existing records; the old ones are erased."""
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
-        form, batch = self._formed(contents, table, ids, subjects)
-        _require_held(contents, batch.ids)
+        form, batch = read_batch(contents, table, ids, subjects)
+        require_held(contents, batch.ids)
         if dry_run:
             return self._try_out(contents, batch.ids, batch)
-        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form)
+        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -364,25 +346,7 @@ class Vault(Queries):
 
     def info(self) -> Info:
         """Return what the vault is and holds."""
-        contents, home = self._home.contents(), self._home
-        form, learned = contents.form, contents.learned
-        return Info(
-            path=str(home.path),
-            vault=contents.vault,
-            n_records=len(contents),
-            columns=() if form is None else tuple(column.name for column in form.columns),
-            families={} if form is None else {column.name: column.family.value for column in form.columns},
-            id_column=None if form is None else form.id_column,
-            subject_column=None if form is None else form.subject_column,
-            id_kind=None if form is None else "texts" if form.string_ids else "integers",
-            fitted=learned is not None,
-            parameters=None if learned is None else learned.estimator.get_params(deep=False),
-            digests=contents.digests,
-            n_entries=home.ledger.statement.link.entry + 1,
-            key_id=home.public_key.id,
-            guard=contents.guard.is_on,
-            file_bytes=home.path.stat().st_size,
-        )
+        return describe(self._home)
 
     def log(self, first: int = 0) -> list[Envelope]:
         """Return the entries of the ledger, from one on."""
@@ -407,30 +371,7 @@ class Vault(Queries):
 
         `key` is a public key, and `head` the digest of an entry, that the auditor knows from elsewhere.
         """
-        home = self._home
-        home.forget()
-        try:
-            _tell(progress, "pages", 0)
-            home.database.check()
-            contents = home.contents()
-        except DamagedVaultError as error:
-            return Audit((Finding(False, "vault", str(error)),))
-        findings = [Finding(True, "vault", "the file, its pages and its seal are as they were written")]
-        _tell(progress, "ledger", 0)
-        with home.database.reading():
-            audit, check = check_chain(entries(home.database), key, head)
-        if check.key != home.public_key:
-            findings.append(Finding(False, "seal", "the seal was not made by the key that the ledger says is in use"))
-        statement = home.ledger.statement
-        agrees = contents.digests == statement.after and len(contents) == statement.counts.remaining
-        findings.append(_finding(agrees, "records", "records and model are those that the last entry speaks of"))
-        if contents.learned is not None and relearn:
-            _tell(progress, "learning from scratch", 0)
-            fresh = contents.learned.model.relearn()
-            same = Digests(*fresh.digests) == contents.digests
-            message = f"learning from scratch on the {len(contents):,} records held gives the same digests"
-            findings.append(_finding(same, "retraining", message))
-        return audit + Audit.of(findings)
+        return audit_vault(self._home, key, head, relearn, progress)
 
     def rotate_key(self, *, request_id: str | None = None, operator: str | None = None) -> Outcome:
         """Sign with a new private key from now on; the old one introduces it in the ledger and is then wiped."""
@@ -469,7 +410,9 @@ class Vault(Queries):
             yield
         except OSError as error:
             self._home.forget()
-            raise VaultError(f"cannot write beside {self._home.path}: {error.strerror}; nothing was changed") from error
+            raise VaultError(
+                f"cannot write beside {self._home.path}: {error.strerror}; the vault is complete, try again"
+            ) from error
         except BaseException:
             self._home.forget()
             raise
@@ -480,43 +423,10 @@ class Vault(Queries):
             raise NotFittedError("the vault has no model yet: call fit first")
         return learned
 
-    def _formed(self, contents: Contents, table: Any, ids: Any, subjects: Any) -> tuple[Form, Batch]:
-        if contents.form is None:
-            return Form.first(table, ids, subjects)
-        form, batch = contents.form.read(table, ids, subjects)
-        if contents.learned is not None:
-            model = contents.learned.model
-            model.settings.schema.check(batch.table)
-            model.check_support(batch.table)
-        return form, batch
-
     def _read(self, contents: Contents, table: Any, ids: Any, subjects: Any) -> Batch:
         """Read a table, and take over what it tells of the form."""
-        contents.form, batch = self._formed(contents, table, ids, subjects)
+        contents.form, batch = read_batch(contents, table, ids, subjects)
         return batch
-
-    def _wanted(
-        self, contents: Contents, ids: Any, subject: Any, missing: Literal["error", "ignore"]
-    ) -> tuple[list[RecordId], list[Item]]:
-        """Return which records are to be removed, and what the certificate commits to."""
-        if (ids is None) == (subject is None):
-            raise ValueError("say either which ids are to be removed, or whose records")
-        if missing not in ("error", "ignore"):
-            raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
-        if subject is not None:
-            name = read_subject(subject)
-            names = [] if name is None else contents.of_subject(name)
-            if not names:
-                raise RecordIdError(f"there are no records of the subject {subject!r}")
-            return names, [Item(Kind.SUBJECT, str(name)), *(Item(Kind.RECORD, item) for item in names)]
-        names = read_ids(ids)
-        require_unique(names)
-        if missing == "ignore":
-            names = [item for item, there in zip(names, contents.holds(names), strict=True) if there]
-        _require_held(contents, names)
-        if not names:
-            raise RecordIdError("none of these records is there, so there is nothing to remove")
-        return names, [Item(Kind.RECORD, item) for item in names]
 
     def _try_out(self, contents: Contents, minus: Sequence[RecordId], plus: Batch | None) -> Outcome:
         added = 0 if plus is None else len(plus.ids)
@@ -524,15 +434,26 @@ class Vault(Queries):
             report = contents.revise(minus, plus, dry_run=True)
         return Outcome(None, report, len(minus), added, len(contents) - len(minus) + added)
 
-    def _revise(self, action: Action, asked: Asked, minus: Sequence[RecordId], plus: Batch, form: Form) -> Outcome:
+    def _revise(
+        self,
+        action: Action,
+        asked: Asked,
+        minus: Sequence[RecordId],
+        plus: Batch,
+        form: Form,
+        progress: Progress | None,
+    ) -> Outcome:
         self._home.require_writable()
         contents = self._home.contents()
         before = contents.digests
         with self._changing():
+            tell(progress, "revise", 0)
             contents.form = form
             report = contents.revise(minus, plus)
             counts = Counts(len(minus), len(plus.ids), len(contents))
-            certificate = self._commit(contents, action, asked, before, counts, report)
+            tell(progress, "store", 0)
+            certificate = self._commit(contents, action, asked, before, counts, _listed(report))
+            tell(progress, "store", 1)
         return Outcome(certificate, report, counts.removed, counts.added, counts.remaining)
 
     def _commit(
@@ -542,7 +463,7 @@ class Vault(Queries):
         asked: Asked,
         before: Digests | None,
         counts: Counts,
-        report: Report | None,
+        reports: Sequence[Report],
     ) -> Envelope | None:
         key = self._home.require_key()
         statement = Statement(
@@ -554,42 +475,16 @@ class Vault(Queries):
             before,
             contents.digests,
             contents.settings,
-            _revised(report),
-            report is not None and report.recoded,
+            _revised(reports),
+            any(report.recoded for report in reports),
         )
         return self._home.commit(statement, [key])
 
 
-def _revised(report: Report | None) -> Any:
-    if report is None:
-        return ()
-    return count_revised((change.before.value, change.after.value) for change in report.changed_operations)
+def _listed(report: Report | None) -> list[Report]:
+    return [] if report is None else [report]
 
 
-def _require_held(contents: Contents, ids: Sequence[RecordId]) -> None:
-    unknown = [item for item, there in zip(ids, contents.holds(ids), strict=True) if not there]
-    if unknown:
-        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
-
-
-def _refuse_returning(contents: Contents, batch: Batch, allowed: bool) -> None:
-    """Tell that removed ids or subjects come back, unless that is allowed."""
-    if allowed:
-        return
-    subjects = {subject for subject in batch.subjects if subject is not None}
-    items = [Item(Kind.RECORD, item) for item in batch.ids] + [Item(Kind.SUBJECT, name) for name in sorted(subjects)]
-    found = contents.guard.returning(items)
-    if found:
-        named = listing(f"{item.kind} {item.id}" for item in found)
-        raise ReturningRecordError(
-            f"these were removed before and would come back: {named}; leave them out, or allow it if they may"
-        )
-
-
-def _finding(ok: bool, check: str, message: str) -> Finding:
-    return Finding(ok, check, message if ok else f"it is not so that {message}")
-
-
-def _tell(progress: Progress | None, what: str, done: int) -> None:
-    if progress is not None:
-        progress(what, done, 1)
+def _revised(reports: Sequence[Report]) -> tuple[Revised, ...]:
+    changes = (change for report in reports for change in report.changed_operations)
+    return count_revised((change.before.value, change.after.value) for change in changes)
