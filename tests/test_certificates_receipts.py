@@ -92,9 +92,7 @@ def test_every_byte_of_a_receipt_counts() -> None:
                 read = Receipt.decode(mutated)
             except CertificateError:
                 continue
-            # Vault and entry only say where to look for the certificate: its digest says which one it is.
-            if dataclasses.replace(read, vault=receipt.vault, entry=receipt.entry) != receipt:
-                assert not audit_receipt(read, certificate), (place, mutated)
+            assert not audit_receipt(read, certificate), (place, mutated)
 
 
 @pytest.mark.parametrize(
