@@ -160,6 +160,17 @@ def test_marks_tell_the_encoding(write: Any, encoding: str) -> None:
     assert table.names == ["stadt", "größe"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_files_are_read_in_pieces_of_any_size(
+    write: Any, monkeypatch: pytest.MonkeyPatch, encoding: str, size: int
+) -> None:
+    monkeypatch.setattr("unlearnspn.sources.decoding._CHUNK", size)
+    table = read_source(write('a,b\r\n"x\ny",Łódź𝄞\n\nü,"q""q"'.encode(encoding)))
+    assert column(table, "a") == ["x\ny", "ü"]
+    assert column(table, "b") == ["Łódź𝄞", 'q"q']
+
+
 def test_other_encodings_are_asked_for_and_then_read(write: Any) -> None:
     path = write(b"a,b\n1,x\n2,K\xf6ln\n")
     with pytest.raises(InvalidTableError, match=r"line 3 is not utf-8: it holds the byte 0xf6; .* latin-1"):
