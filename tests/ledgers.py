@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,8 @@ from unlearnspn.certificates import (
     state_removal,
 )
 
+#: Deep runs try that many times as much.
+EFFORT = int(os.environ.get("UNLEARNSPN_FUZZ", "1"))
 SOFTWARE = "unlearnspn 0.1.0"
 SETTINGS = hashlib.sha256(b"settings").hexdigest()
 VAULT = "5f0c" * 8

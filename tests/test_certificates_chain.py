@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgers import SETTINGS, SOFTWARE, MadeLedger, digests, make_ledger, request
+from ledgers import EFFORT, SETTINGS, SOFTWARE, MadeLedger, digests, make_ledger, request
 from unlearnspn.certificates import Action, Counts, Envelope, SigningKey, Statement, audit_ledger
 from unlearnspn.certificates.findings import Finding
 
@@ -38,7 +38,7 @@ def test_an_empty_ledger_is_no_ledger() -> None:
     assert not audit_ledger([])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_is_found_in_the_entry_where_it_is(data: st.DataObject) -> None:
     entries = LEDGER.entries
@@ -78,8 +78,8 @@ def test_an_entry_of_another_vault_does_not_fit_in() -> None:
 
 def test_a_second_beginning_is_refused() -> None:
     ledger = make_ledger(0)
-    counts = Counts(0, 0, 100)
-    init = Statement(Action.INIT, ledger.link(), request(), SOFTWARE, counts, digests(2), introduced=ledger.key.public)
+    counts, same, key = Counts(0, 0, 100), ledger.last.after, ledger.key.public
+    init = Statement(Action.INIT, ledger.link(), request(), SOFTWARE, counts, same, same, introduced=key)
     ledger.add(init, ledger.key, ledger.key)
     assert (3, "link") in failures(ledger.entries)
 

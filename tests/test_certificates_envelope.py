@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgers import MadeLedger, make_ledger, request
+from ledgers import EFFORT, MadeLedger, make_ledger, request
 from unlearnspn.certificates import (
     Action,
     CertificateError,
@@ -81,7 +81,7 @@ def test_every_byte_counts() -> None:
             assert not audit_certificate(mutated, KEY), (place, chr(byte), chr(changed))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_nothing_can_be_inserted_deleted_or_exchanged(data: st.DataObject) -> None:
     encoded = REMOVAL.encoded
@@ -190,7 +190,7 @@ def test_foreign_bytes_are_refused_with_a_message(encoded: bytes) -> None:
         Envelope.decode(encoded)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * EFFORT, deadline=None)
 @given(encoded=st.one_of(st.binary(), st.text().map(str.encode)))
 def test_random_bytes_are_canonical_or_refused(encoded: bytes) -> None:
     try:

@@ -76,7 +76,7 @@ def test_settling_what_is_settled_writes_nothing(keys: KeyFile, monkeypatch: pyt
     assert keys.settle(key.public.id).public == key.public
 
 
-@pytest.mark.parametrize("step", ["open", "fsync", "replace", "pwrite"])
+@pytest.mark.parametrize("step", ["os.open", "os.fsync", "os.replace", "_wipe"])
 @pytest.mark.parametrize("action", ["stage", "settle"])
 def test_a_failure_at_any_step_leaves_a_key_file(
     keys: KeyFile, monkeypatch: pytest.MonkeyPatch, step: str, action: str
@@ -88,7 +88,7 @@ def test_a_failure_at_any_step_leaves_a_key_file(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as context:
-        context.setattr(keyfile.os, step, fail)
+        context.setattr(f"{keyfile.__name__}.{step}", fail)
         with pytest.raises(OSError, match="No space left"):
             keys.stage() if action == "stage" else keys.settle(active.public.id)
     assert active.public.id in ids(keys)

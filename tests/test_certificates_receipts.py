@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgers import make_ledger, make_receipt
+from ledgers import EFFORT, make_ledger, make_receipt
 from unlearnspn.certificates import CertificateError, Item, Kind, Receipt, audit_receipt, commit
 
 IDS = st.one_of(st.text(max_size=20), st.integers(-(2**63), 2**63 - 1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 * EFFORT, deadline=None)
 @given(ids=st.lists(IDS, min_size=1, max_size=40, unique_by=lambda item: (type(item), item)))
 def test_everybody_can_open_it(ids: list[int | str]) -> None:
     items = [Item(Kind.RECORD, each) for each in ids]
@@ -92,9 +92,7 @@ def test_every_byte_of_a_receipt_counts() -> None:
                 read = Receipt.decode(mutated)
             except CertificateError:
                 continue
-            # Vault and entry only say where to look for the certificate: its digest says which one it is.
-            if dataclasses.replace(read, vault=receipt.vault, entry=receipt.entry) != receipt:
-                assert not audit_receipt(read, certificate), (place, mutated)
+            assert not audit_receipt(read, certificate), (place, mutated)
 
 
 @pytest.mark.parametrize(

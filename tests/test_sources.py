@@ -17,12 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ledgers import EFFORT
 from unlearnspn import InvalidTableError, RecordIdError
 from unlearnspn.sources import Format, Options, read_ids_file, read_source
 from unlearnspn.sources.decoding import LONGEST_LINE
 from unlearnspn.tables import Family, Table
 
-QUICK = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 #: Texts that mean something to shells, databases, spreadsheets, paths or terminals.
 NASTY = [
@@ -157,6 +158,17 @@ def test_marks_tell_the_encoding(write: Any, encoding: str) -> None:
     table = read_source(write("stadt,größe\r\nKöln,3\r\nŁódź,4\r\n".encode(encoding)))
     assert column(table, "stadt") == ["Köln", "Łódź"]
     assert table.names == ["stadt", "größe"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_files_are_read_in_pieces_of_any_size(
+    write: Any, monkeypatch: pytest.MonkeyPatch, encoding: str, size: int
+) -> None:
+    monkeypatch.setattr("unlearnspn.sources.decoding._CHUNK", size)
+    table = read_source(write('a,b\r\n"x\ny",Łódź𝄞\n\nü,"q""q"'.encode(encoding)))
+    assert column(table, "a") == ["x\ny", "ü"]
+    assert column(table, "b") == ["Łódź𝄞", 'q"q']
 
 
 def test_other_encodings_are_asked_for_and_then_read(write: Any) -> None:

@@ -20,10 +20,10 @@ ENCODING, SIGNATURE, LINK, CONTINUITY, TRUST, HEAD = (
     "last entry",
 )
 _PASSED = {
-    ENCODING: "all {n} are readable, in the one form that they may have",
-    SIGNATURE: "all {n} are signed by the key in use at the time",
-    LINK: "each of {n} names the one before by its digest; none is missing between them",
-    CONTINUITY: "digests and counts of all {n} continue those of the one before",
+    ENCODING: "readable, in the one form that it may have: {n}",
+    SIGNATURE: "signed by the key in use at the time: {n}",
+    LINK: "naming the one before by its digest, none missing between them: {n}",
+    CONTINUITY: "continuing digests and counts of the one before: {n}",
 }
 #: What keeps schema, parameters and seed as they were.
 _KEEPS_SETTINGS = (Action.REMOVAL, Action.ADDITION, Action.CORRECTION)

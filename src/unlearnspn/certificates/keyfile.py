@@ -12,6 +12,7 @@ import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from unlearnspn.certificates.errors import KeyFileError
 from unlearnspn.certificates.keys import SigningKey
@@ -99,7 +100,7 @@ class KeyFile:
                 os.replace(temporary, self.path)
                 _sync_folder(self.path.parent)
                 # Only now, when nobody can need it any more, is the old file overwritten where it lay.
-                _wipe(old.fileno())
+                _wipe(old)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -119,12 +120,17 @@ def _require_private(path: Path, descriptor: int) -> None:
         raise KeyFileError(f"others may read the private key in {path}: run `chmod 600` on it")
 
 
-def _wipe(descriptor: int) -> None:
-    os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
-    os.fsync(descriptor)
+def _wipe(file: BinaryIO) -> None:
+    file.seek(0)
+    file.write(bytes(os.fstat(file.fileno()).st_size))
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
+    """Make a new name last; only POSIX systems let folders be opened for that."""
+    if os.name != "posix":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

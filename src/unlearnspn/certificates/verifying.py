@@ -43,7 +43,7 @@ def audit_receipt(receipt: Receipt, certificate: Envelope, wanted: Item | None =
     if statement.action is not Action.REMOVAL:
         return Audit((Finding(False, RECEIPT, f"the certificate is about {statement.action}, not a removal", entry),))
     findings = []
-    if receipt.certificate != certificate.digest:
+    if (receipt.vault, receipt.entry, receipt.certificate) != (statement.link.vault, entry, certificate.digest):
         message = (
             f"the receipt is for entry {receipt.entry} with the digest {receipt.certificate[:16]}…, "
             f"not for this one with {certificate.digest[:16]}…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,12 +11,19 @@ from rich.text import Text
 from unlearnspn.cli import options as given
 from unlearnspn.cli.conditions import read_conditions
 from unlearnspn.cli.group import examples
-from unlearnspn.cli.how import How
 from unlearnspn.cli.opening import load_circuit
 from unlearnspn.cli.output import console, print_json, print_notice
 
 if TYPE_CHECKING:
     from unlearnspn.sources import Options
+
+
+class How(StrEnum):
+    """How rows are filled in."""
+
+    MEAN = "mean"
+    MPE = "mpe"
+    SAMPLE = "sample"
 
 
 def score(

@@ -24,7 +24,7 @@ def read_conditions(texts: Iterable[str], domains: Domains) -> dict[str, Any]:
     >>> age = Domain("age", Kind.NUMERIC, Family.NUMBER)
     >>> city = Domain("city", Kind.CATEGORICAL, Family.TEXT, ("Bonn", "Ulm"))
     >>> read_conditions(["age >= 18", "age<65", "city = Ulm"], Domains((age, city)))
-    {'age': Range(at_least=18.0, below=65.0), 'city': ['Ulm']}
+    {'city': ['Ulm'], 'age': Range(at_least=18.0, below=65.0)}
     """
     from unlearnspn.circuit import Range  # noqa: PLC0415
 

@@ -67,6 +67,7 @@ def export(
         typer.Argument(metavar="FILE", help="A new file: .html for people, .json for machines.", show_default=False),
     ],
     entry: Entry = None,
+    json: given.Json = False,
 ) -> None:
     """Write a certificate into a file: a page that can be printed, or the signed envelope itself."""
     require_free(output)
@@ -75,7 +76,11 @@ def export(
         raise typer.BadParameter(f"what {output.name!r} is to be is not told by its name: call it .html or .json")
     envelope = _find(_read_entries(path), entry)
     write_new(output, envelope.encoded + b"\n" if suffix == ".json" else render_page(envelope))
-    console().print(Text(f"entry {envelope.statement.link.entry} in {output}"))
+    number = envelope.statement.link.entry
+    if json:
+        print_json({"entry": number, "path": str(output), "digest": envelope.digest})
+    else:
+        console().print(Text(f"entry {number} in {output}"))
 
 
 def verify(
@@ -120,7 +125,7 @@ def verify(
     else:
         show_audit(console(), audit)
     if not audit:
-        raise typer.Exit(ExitCode.FAILED)
+        raise typer.Exit(int(ExitCode.FAILED))
 
 
 def register(app: typer.Typer) -> None:
@@ -205,6 +210,8 @@ def _audit_vault(
 
 
 def _audit_file(path: Path, key: PublicKey | None, head: str | None, receipts: Any, wanted: list[Item]) -> Audit:
+    if key is None and path.read_bytes()[:1] != b"{":
+        raise CommandError(ExitCode.VAULT, f"{path} is neither a vault nor a ledger nor a certificate, or is damaged")
     if key is None:
         raise typer.BadParameter("a ledger or a certificate can only be checked with a public key: give --key FILE")
     try:

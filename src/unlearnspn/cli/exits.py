@@ -58,7 +58,7 @@ def fail(error: BaseException) -> NoReturn:
         traceback.print_exception(error)
     code, message = explain(error)
     typer.echo(f"unlearnspn: {printable(message)}", err=True)
-    raise typer.Exit(code) from None
+    raise typer.Exit(int(code)) from None
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:
@@ -83,11 +83,14 @@ def _explain_rest(error: BaseException) -> tuple[ExitCode, str]:
     # Only now, since these bring more along than most commands need.
     from sklearn.exceptions import NotFittedError  # noqa: PLC0415
 
-    from unlearnspn.vault.errors import VaultBusyError, VaultError  # noqa: PLC0415
+    from unlearnspn.storage.errors import StorageError  # noqa: PLC0415
+    from unlearnspn.vault.errors import ReturningRecordError, VaultBusyError  # noqa: PLC0415
 
     if isinstance(error, VaultBusyError):
         return ExitCode.BUSY, str(error)
-    if isinstance(error, VaultError | NotFittedError):
+    if isinstance(error, ReturningRecordError):
+        return ExitCode.BAD_INPUT, str(error)
+    if isinstance(error, StorageError | NotFittedError):
         return ExitCode.VAULT, str(error)
     if isinstance(error, OSError):
         place = "" if error.filename is None else f" ({error.filename})"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +20,8 @@ from unlearnspn.cli.reporting import describe_outcome, show_outcome
 from unlearnspn.errors import RecordIdError
 
 if TYPE_CHECKING:
-    from unlearnspn.vault import Outcome, Vault
+    from unlearnspn.certificates import Receipt
+    from unlearnspn.vault import Outcome
 
 #: More receipts than this are not printed: they belong into a file.
 _PRINTED = 3
@@ -62,20 +65,13 @@ def unlearn(
     require_free(receipt)
     with open_vault(vault, write=not dry_run, key=private_key) as opened:
         names = None if ids is None else [opened.read_id(text) for text in ids]
+        remove = partial(opened.unlearn, names, subject=subject, missing="ignore" if ignore_missing else "error")
         try:
             if not (dry_run or yes):
-                _ask(opened, ids, subject)
+                _ask(remove, ids, subject)
             with progress(not json) as tell:
                 tell("remove", 0, 0)
-                outcome = opened.unlearn(
-                    names,
-                    subject=subject,
-                    missing="ignore" if ignore_missing else "error",
-                    dry_run=dry_run,
-                    request_id=request,
-                    operator=operator,
-                    received=date,
-                )
+                outcome = remove(dry_run=dry_run, request_id=request, operator=operator, received=date)
         except RecordIdError as error:
             raise CommandError(ExitCode.NOT_FOUND, str(error)) from error
     if json:
@@ -113,16 +109,22 @@ def _ids(ids: list[str] | None, ids_file: Path | None, subject: str | None) -> l
     return list(dict.fromkeys(wanted))
 
 
-def _ask(vault: Vault, ids: list[str] | None, subject: str | None) -> None:
-    if not sys.stdin.isatty():
+def _ask(remove: Callable[..., Outcome], ids: list[str] | None, subject: str | None) -> None:
+    """Ask whether to remove what is there; if it is not there, that is an error before anybody is asked."""
+    if not _somebody_is_there():
         raise CommandError(ExitCode.USAGE, "nobody can be asked here whether to remove: pass --yes")
-    what = f"all records of the subject {subject!r}" if ids is None else _named(ids)
-    if not typer.confirm(f"Remove {what} from the {len(vault):,} records of the vault, for good?", err=True):
+    planned = remove(dry_run=True)
+    what = "1 record" if planned.removed == 1 else f"{planned.removed:,} records"
+    if subject is not None:
+        what += f" of the subject {subject!r}"
+    elif ids is not None and len(ids) == 1:
+        what = f"the record {ids[0]!r}"
+    if not typer.confirm(f"Remove {what} for good, and keep {planned.remaining:,}?", err=True):
         raise CommandError(ExitCode.FAILED, "nothing was removed")
 
 
-def _named(ids: list[str]) -> str:
-    return f"the record {ids[0]!r}" if len(ids) == 1 else f"{len(ids):,} records"
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty()
 
 
 def _date(text: str) -> str:
@@ -149,15 +151,30 @@ def _hand_out(outcome: Outcome, receipt: Path | None) -> None:
     receipts = outcome.receipts()
     if not receipts:
         return
-    if receipt is not None:
-        write_new(receipt, b"".join(each.encode() for each in receipts), private=True)
-        print_notice(f"{_count(len(receipts))} in {receipt}: hand them over, and keep no copy")
+    if receipt is not None and _is_written(receipts, receipt):
+        print_notice(f"{_count(len(receipts))} in {receipt}: hand over what is in it, and keep no copy")
+    elif receipt is not None:
+        # The records are gone by now, and there is nowhere else to get these from.
+        _print_receipts(receipts)
     elif len(receipts) <= _PRINTED:
-        print_notice("For the requester alone, and kept nowhere else:")
-        for each in receipts:
-            typer.echo(each.encode().decode().strip())
+        _print_receipts(receipts)
     else:
         print_notice(f"{_count(len(receipts))} not written: --receipt FILE keeps them for the requesters")
+
+
+def _is_written(receipts: list[Receipt], path: Path) -> bool:
+    try:
+        write_new(path, b"".join(each.encode() for each in receipts), private=True)
+    except (OSError, CommandError) as error:
+        print_notice(f"{path} cannot be written ({error}); the records were removed all the same")
+        return False
+    return True
+
+
+def _print_receipts(receipts: list[Receipt]) -> None:
+    print_notice("For the requester alone, and kept nowhere else:")
+    for each in receipts:
+        typer.echo(each.encode().decode().strip())
 
 
 def _count(n: int) -> str:

@@ -48,6 +48,8 @@ def read_rows(circuit: Circuit, source: str, options: Options) -> tuple[Table, l
     """Read rows to be asked about, and their ids if they have any; columns that the source lacks are missing."""
     domains = circuit.domains
     known = {column.name: column.family for column in domains.columns}
+    if domains.id_column is not None:
+        known.setdefault(domains.id_column, Family.TEXT)
     options = replace(options, known=known)
     table = read_source(source, options)
     ids = None

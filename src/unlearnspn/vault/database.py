@@ -149,6 +149,12 @@ class Database:
         if 2 * free > all_pages:
             self.execute("PRAGMA incremental_vacuum").fetchall()
 
+    def require_whole(self) -> None:
+        """Raise unless the file is as long as it should be: SQLite reads what is cut off a page as zeros."""
+        pages, size = (self.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        if self.path.stat().st_size != pages * size:
+            raise DamagedVaultError(f"{self.path} is damaged: it is not {pages * size:,} bytes long, as it should be")
+
     def check(self) -> None:
         """Raise unless the file is sound as a database."""
         found = [str(line[0]) for line in self.rows("PRAGMA integrity_check(3)")]

@@ -91,6 +91,7 @@ class Home:
     def _read(self) -> Contents:
         with self._database.reading():
             self._version = self._database.changes_by_others()
+            self._database.require_whole()
             ledger = Ledger.read(self._database)
             store = PageStore.read(self._database)
             key = check_seal(self._database, ledger, store.digest())
