@@ -88,7 +88,9 @@ def test_missing_values_tell_nothing():
     """Blanking at random moves the model a little, and what is blanked is not taken for a value."""
     table = mixed_table(2000)
     holed = np.where(np.random.default_rng(1).random(table.shape) < 0.2, None, table)
-    whole, part = (SPN(min_rows=400, categorical_features=[2, 3]).fit(rows) for rows in (table, holed))
+    whole, part = (
+        SPN(min_rows=400, n_clusters=2, max_rounds=1, categorical_features=[2, 3]).fit(rows) for rows in (table, holed)
+    )
     assert part.score(table) == pytest.approx(whole.score(table), abs=0.1)
     assert part.expectation("x0") == pytest.approx(whole.expectation("x0"), rel=0.05)
     assert part.circuit_.categories("x2") == ["left", "right"]

@@ -70,7 +70,7 @@ def wine():
 @pytest.fixture(scope="module")
 def deep():
     """A network of some 400 nodes, up to 15 branches deep."""
-    return SPN(min_rows=50).fit(with_class(load_breast_cancer))
+    return SPN(min_rows=50, n_clusters=2, max_rounds=1).fit(with_class(load_breast_cancer))
 
 
 # -- reading a picture -----------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def nodes_of_their_own(root):
 
 def test_touches_agree_with_the_reports():
     frame = with_class(load_wine)
-    spn = SPN(min_rows=50).fit(frame)
+    spn = SPN(min_rows=50, n_clusters=2, max_rounds=1).fit(frame)
     seen = Counter()
     for before, after, report in requests(spn, frame, 60, seed=1):
         touches = find_touches(before, after)

@@ -160,7 +160,7 @@ def test_an_empty_cluster_is_none():
     assert {sum(counts) for counts in sizes} == {150}
     assert all(len(counts) == 3 for counts in sizes)
     assert [150, 0, 0] in sizes  # the lattice is too coarse for any split
-    root = SPN(min_rows=10, threshold=0.01, epsilon=1000.0).fit(X).root_
+    root = SPN(min_rows=10, threshold=0.01, epsilon=1000.0, max_rounds=1).fit(X).root_
     assert root.operation is Operation.NAIVE_FACTORIZATION
     split = SPN(min_rows=10, threshold=0.01, n_clusters=5, epsilon=2.0, max_rounds=5).fit(X)
     nodes = [view for view in split.root_.walk() if view.operation is Operation.SPLIT_DATA]

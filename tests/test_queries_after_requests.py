@@ -1,6 +1,7 @@
 """Every question gets the same answer, to the last bit, after requests as from a model learned afresh."""
 
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from random_models import RandomModel, laws, random_models
-from unlearnspn import SPN, ImpossibleEvidenceError, InvalidEvidenceError, Range
+from unlearnspn import SPN, Histogram, ImpossibleEvidenceError, InvalidEvidenceError, Range
 from unlearnspn.circuit.layout import lift, lower
 from unlearnspn.circuit.validation import validate
 
@@ -161,7 +162,7 @@ def test_what_no_request_touched_is_brought_up_to_date_with_its_columns(factoriz
     table[:, 0], table[:, 1] = 100.0 * group + rng.standard_normal(100), 70.0 * group + rng.standard_normal(100)
     table[:, 2], table[:, 3] = words
     table[3, 2] = "rare"
-    estimator = SPN(min_rows=60, threshold=0.2, factorization=factorization)
+    estimator = SPN(min_rows=60, threshold=0.2, n_clusters=2, max_rounds=1, factorization=factorization)
     spn, rest = clone(estimator).fit(table), np.delete(np.arange(100), 3)
     before = spn.circuit_
     assert not spn.unlearn(3).recoded
@@ -198,3 +199,18 @@ def test_a_refused_request_leaves_the_circuit_as_it_was():
     with pytest.raises(ValueError, match="no records with these ids"):
         spn.unlearn([1, 99999])
     assert spn.circuit_ is before
+
+
+@pytest.mark.parametrize("seed", [6, 7, 8, 14])
+def test_equal_parts_of_a_network_are_shared_whatever_was_there_before(seed):
+    """A circuit made after a removal had shared equal parts which that of a fresh model had not."""
+    table = np.zeros((6, 5))
+    table[:, 3], table[3:, 4] = [0.1, 0.1, 0.1, 0.2, 0.3, 0.2], [1.0, 0.0, 2.0]
+    setting = {"n_clusters": 2, "threshold": 0.2, "n_bins": 2, "leaves": {"x3": Histogram(3, 0.5)}}
+    estimator = SPN(min_rows=1, random_state=seed, **setting)
+    for removals in permutations(range(3), 2):
+        spn, rest = clone(estimator).fit(table), list(range(6))
+        for removed in removals:
+            spn.unlearn(removed)
+            rest.remove(removed)
+            assert spn.circuit_ == clone(estimator).fit(table[rest], ids=rest).circuit_

@@ -1,7 +1,8 @@
 """From the network to the circuit that serves it: the state is left behind, and what needs no unit is pruned.
 
 Untouched parts are taken over from the last time: a sub-network with the same digest gives the same expression, unless
-what its columns show of themselves (categories, centre, scale) has changed.
+what its columns show of themselves (categories, centre, scale) has changed. Sub-networks of one network that have the
+same digest share their expression.
 """
 
 from __future__ import annotations
@@ -23,9 +24,18 @@ class Derivation:
         self._columns = b""
         self._known: dict[bytes, Expression] = {}
         self._used: dict[bytes, Expression] = {}
+        #: The digests that several sub-networks have.
+        self._several: set[bytes] = set()
 
     def forget(self, names: list[bytes]) -> None:
-        """Forget sub-networks that are not there any more, by their digests."""
+        """Forget sub-networks that are not there any more, by their digests.
+
+        If an equal one is still there, what stands above it goes on to use the expression that is to be forgotten, and
+        would not share it with those that are derived from now on, as it would if all were derived at once. Then all
+        are.
+        """
+        if not self._several.isdisjoint(names):
+            self._known, self._several = {}, set()
         for name in names:
             self._known.pop(name, None)
 
@@ -34,14 +44,14 @@ class Derivation:
         columns = learner.encoding.released
         if columns != self._columns:
             self._columns, self._known = columns, {}
-        self._used = {}
+        self._used, self._several = {}, set()
         expression = self._express(learner, network, network.root)
         self._known, self._used = self._used, {}
         return expression
 
     def _express(self, learner: Learner, network: FlatNetwork, at: int) -> Expression:
         name = network.digests[at][0]
-        expression = self._known.get(name)
+        expression = self._used.get(name) or self._known.get(name)
         if expression is not None:
             self._keep_below(network, at)
             return expression
@@ -58,10 +68,12 @@ class Derivation:
         return expression
 
     def _keep_below(self, network: FlatNetwork, at: int) -> None:
-        """Remember what a known expression consists of, unless it was forgotten together with an equal one."""
+        """Remember what a known expression consists of, and which parts of it occur elsewhere, too."""
         for node in network.below(at):
             name = network.digests[node][0]
-            if name in self._known:
+            if name in self._used:
+                self._several.add(name)
+            elif name in self._known:
                 self._used[name] = self._known[name]
 
 

@@ -190,16 +190,14 @@ def _distance(space: Space, a: int, b: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def _seed_score(space: Space, row: int, seeds: Rows, salt: np.uint64) -> tuple[float, np.uint64]:
-    """Return the row's rank as the next seed: Exp(hash)/D², smallest first; infinite if it lies on a seed."""
+def _seed_score(space: Space, row: int, nearest: int, salt: np.uint64) -> tuple[float, np.uint64]:
+    """Return the row's rank as the next seed: Exp(hash)/D², smallest first; infinite if it lies on a seed.
+
+    `nearest` is the squared distance from the nearest seed, -1 if there is none yet.
+    """
     draw = mix64(space.keys[row] ^ salt)
-    if seeds.size == 0:
+    if nearest < 0:
         return 0.0, draw
-    nearest = np.int64(-1)
-    for seed in seeds:
-        distance = _distance(space, row, seed)
-        if nearest < 0 or distance < nearest:
-            nearest = distance
     if nearest == 0:
         return np.inf, draw
     uniform = (np.float64(draw >> np.uint64(11)) + 1.0) / 9007199254740992.0
@@ -212,25 +210,35 @@ def _salt(space: Space, seed: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _pick_seed(space: Space, rows: Rows, seeds: Rows, salt: np.uint64) -> int:
+def _pick_seed(space: Space, rows: Rows, nearest: Counts, salt: np.uint64) -> int:
     """Return the best row as the next seed, or -1 if every row lies on a seed."""
     best, best_score, best_draw = -1, np.inf, np.uint64(0)
-    for row in rows:
-        score, draw = _seed_score(space, row, seeds, salt)
+    for i in range(rows.size):
+        score, draw = _seed_score(space, rows[i], nearest[i], salt)
         if score < best_score or (score == best_score and best >= 0 and draw < best_draw):
-            best, best_score, best_draw = row, score, draw
+            best, best_score, best_draw = rows[i], score, draw
     return best
+
+
+@njit(cache=True, nogil=True)
+def _come_nearer(space: Space, rows: Rows, seed: int, nearest: Counts) -> None:
+    """Bring the squared distances from the nearest seed up to date with another seed."""
+    for i in range(rows.size):
+        distance = _distance(space, rows[i], seed)
+        if nearest[i] < 0 or distance < nearest[i]:
+            nearest[i] = distance
 
 
 @njit(cache=True, nogil=True)
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
-    seeds = np.empty(space.n_clusters, np.int64)
+    seeds, nearest = np.empty(space.n_clusters, np.int64), np.full(rows.size, -1)
     for s in range(space.n_clusters):
-        seed = _pick_seed(space, rows, seeds[:s], _salt(space, s))
+        seed = _pick_seed(space, rows, nearest, _salt(space, s))
         if seed < 0:
             return seeds[:s].copy()
         seeds[s] = seed
+        _come_nearer(space, rows, seed, nearest)
     return seeds
 
 
@@ -241,16 +249,16 @@ def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
         for seed in seeds:
             if row == seed:
                 return False
-    for s in range(space.n_clusters):
-        best_score, best_draw = np.inf, np.uint64(0)
-        if s < seeds.size:
-            best_score, best_draw = _seed_score(space, seeds[s], seeds[:s], _salt(space, s))
-        for row in plus:
-            score, draw = _seed_score(space, row, seeds[:s], _salt(space, s))
-            if score < best_score or (s < seeds.size and score == best_score and draw < best_draw):
-                return False
-        if s >= seeds.size:
-            break
+    if plus.size == 0:
+        return True
+    # The seeds that there are, against those that come; and where there are fewer than k, nobody may add to them.
+    rows, nearest = np.concatenate((seeds, plus)), np.full(seeds.size + plus.size, -1)
+    for s in range(min(seeds.size + 1, space.n_clusters)):
+        seed = _pick_seed(space, rows, nearest, _salt(space, s))
+        if seed != (seeds[s] if s < seeds.size else -1):
+            return False
+        if seed >= 0:
+            _come_nearer(space, rows, seed, nearest)
     return True
 
 

@@ -43,7 +43,8 @@ class QKMeans:
     By default the lattice is one deviation wide, and with more than 16 variables wider by √(variables/16): rounding
     errors average out over many coordinates, while each coordinate is one more that a record can push over an edge.
     Seeds are drawn by keyed hashes of the records, so removing any other record leaves them alone. It stops when a
-    set of centroids occurs again, so that no loss has to be revised.
+    set of centroids occurs again, so that no loss has to be revised. Without any round the clusters are those around
+    the seeds.
     """
 
     n_clusters: int = 8

@@ -15,22 +15,23 @@ class SPN(DensityEstimator, BaseSPN):
         A node with at most so many records is not split any further (the paper's t).
     independence : {"gtest", "rdc"} or an independence test, default="gtest"
         How variables are found independent: the G-test, or the paper's randomized dependence coefficient; both on
-        integer tables that are revised in place.
+        integer counts that are revised exactly.
     threshold : float, default=None
         When two variables count as dependent; None for the test's own default (3.0 for "gtest", 0.3 for "rdc").
     clustering : {"qkmeans"} or a clustering, default="qkmeans"
         How the records of a node are clustered.
-    n_clusters : int, default=2
+    n_clusters : int, default=8
         Into how many clusters; 1 to leave records together.
     epsilon : float, default=None
         The spacing of the lattice on which Q-k-means rounds its centroids, in standard deviations; None for one, and
         more with more than 16 variables. The coarser it is, the more rarely one record moves a centroid.
-    max_rounds : int, default=1
-        How many rounds Q-k-means runs at most.
+    max_rounds : int, default=0
+        How many rounds Q-k-means runs at most; 0 to leave the clusters around their seeds, which only those who are
+        seeds themselves can change by leaving.
     categorical_features : {"from_dtype", "all"}, array-like or None, default="from_dtype"
         Which columns are categorical: those with strings, categories or booleans; all; or the ones listed, by mask,
         index or name. None for no column.
-    factorization : {"naive", "chow-liu"} or a ChowLiu, default="naive"
+    factorization : {"naive", "chow-liu"} or a ChowLiu, default="chow-liu"
         What a node that is not split any further becomes: independent leaves, or a Chow-Liu tree of its categorical
         variables.
     leaves : mapping, default=None

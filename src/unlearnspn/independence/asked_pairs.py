@@ -13,15 +13,15 @@ codes. That is read off a table; or, among few rows, counted: then no table is k
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import Codes
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
+from unlearnspn.independence.agreement import compare_rows, count_all, count_among
 from unlearnspn.independence.components import find, join
-from unlearnspn.pair_tables import cell_hash, g_statistic, lookup
-from unlearnspn.portable_math import X_LOG_X_BITS
+from unlearnspn.pair_tables import cell_hash, g_statistic
+from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x
 from unlearnspn.slices import Counts, Rows, Scope
 
 #: Where things are among the words of an answer, and among those of a pair.
@@ -30,8 +30,6 @@ NAMES, HALF_G, TOTAL, PER_PAIR = 0, 1, 2, 3
 
 _FREEDOM_BITS, _PLACE_BITS = 20, 20
 _FREEDOM_FACTOR, _TOTAL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-
-Flags = npt.NDArray[np.uint8]
 
 
 @njit(cache=True, nogil=True)
@@ -204,20 +202,24 @@ def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _gain(count: int, logs: Counts) -> int:
+def _gain(count: int) -> int:
     """Return by how much count·log(count) grows if one more comes."""
-    return lookup(count + 1, logs) - lookup(count, logs)
+    return x_log_x(count + 1) - x_log_x(count)
 
 
 @njit(cache=True, nogil=True)
-def _shift_statistic(
-    words: Words, pair: int, in_cell: int, in_row: int, in_column: int, logs: Counts, sign: int
-) -> None:
-    """Bring G/2 up to date for a row, given how many others have both its codes, or one of them and both variables."""
-    others = words[pair + TOTAL] - (sign < 0)
-    change = _gain(in_cell, logs) - _gain(in_row, logs) - _gain(in_column, logs) + _gain(others, logs)
-    words[pair + HALF_G] += sign * change
-    words[pair + TOTAL] += sign
+def _gain_of_many(in_cell: int, in_row: int, in_column: int, others: int) -> int:
+    return _gain(in_cell) - _gain(in_row) - _gain(in_column) + _gain(others)
+
+
+@njit(cache=True, nogil=True)
+def _gain_of_g(in_cell: int, in_row: int, in_column: int, others: int, logs: Counts) -> int:
+    """Return by how much G/2 grows by a row, given how many have both its codes, one of them, and both variables."""
+    # Logarithms beyond the table are apart, so that this is small enough to be put where it is called.
+    if others + 1 >= logs.size:
+        return _gain_of_many(in_cell, in_row, in_column, others)
+    gain = logs[in_cell + 1] - logs[in_cell] + logs[others + 1] - logs[others]
+    return int(gain - (logs[in_row + 1] - logs[in_row]) - (logs[in_column + 1] - logs[in_column]))
 
 
 @njit(cache=True, nogil=True)
@@ -251,7 +253,9 @@ def _shift_tables(
                     in_row += cells[a * n_columns + c]
                 for c in range(1, n_rows):
                     in_column += cells[c * n_columns + b]
-                _shift_statistic(words, pair, cells[cell], in_row, in_column, logs, sign)
+                others = words[pair + TOTAL] - gone
+                words[pair + HALF_G] += sign * _gain_of_g(cells[cell], in_row, in_column, others, logs)
+                words[pair + TOTAL] += sign
                 cells[cell] += not gone
                 if in_row == 0 or in_column == 0:
                     freedom = g_statistic(cells, n_rows, n_columns, logs)[1]
@@ -260,39 +264,6 @@ def _shift_tables(
                 cells[cell] += not gone
         _add_to_hash(words, start, prints[u, 0], prints[v, 0], _value(words, pair) - before)
         at += n_rows * n_columns
-
-
-@njit(cache=True, nogil=True)
-def _agreement(codes: Codes, rows: Rows, row: int) -> Flags:
-    """Tell of some rows in which variables they have the same code as another one."""
-    own, agrees = codes[row], np.empty((rows.size, codes.shape[1]), np.uint8)
-    for i in range(rows.size):
-        for v in range(codes.shape[1]):
-            agrees[i, v] = codes[rows[i], v] == own[v]
-    return agrees
-
-
-@njit(cache=True, nogil=True)
-def _absence(codes: Codes, rows: Rows, scope: Scope) -> Flags:
-    """Tell of some rows in which variables they have no value; nothing if all of these are there."""
-    absent, any_absent = np.empty((rows.size, codes.shape[1]), np.uint8), 0
-    for i in range(rows.size):
-        for v in range(codes.shape[1]):
-            absent[i, v] = codes[rows[i], v] == 0
-        for v in scope:
-            any_absent |= absent[i, v]
-    return absent if any_absent else absent[:0]
-
-
-@njit(cache=True, nogil=True)
-def _add_where(flags: Flags, chosen: Flags, v: int) -> npt.NDArray[np.uint16]:
-    """Sum up the lines of those rows that are chosen for a variable."""
-    sums = np.zeros(flags.shape[1], np.uint16)
-    for i in range(chosen.shape[0]):
-        if chosen[i, v]:
-            for other in range(flags.shape[1]):
-                sums[other] += flags[i, other]
-    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -320,13 +291,9 @@ def _shift_row(
     sign: int,
 ) -> None:
     """Count a row in, or out, in an answer without tables: `rows` are all the others."""
-    agrees, absent = _agreement(codes, rows, row), _absence(codes, rows, scope)
-    like = np.zeros(codes.shape[1], np.int64)
-    for i in range(rows.size):
-        for v in range(codes.shape[1]):
-            like[v] += agrees[i, v]
-    asking = -1
-    in_cells, lacking, unasked = like.astype(np.uint16), like.astype(np.uint16), like.astype(np.uint16)
+    agrees, absent = compare_rows(codes, rows, row)
+    like = count_all(agrees)
+    asking, in_cells, lacking, unasked = -1, like, like, like
     after = np.append(rows, row) if sign > 0 else rows
     for k in range(words[start + N_PAIRS]):
         pair = start + HEAD + PER_PAIR * k
@@ -335,15 +302,17 @@ def _shift_row(
         if codes[row, u] == 0 or codes[row, v] == 0:
             continue
         if hub != asking:
-            asking, in_cells = hub, _add_where(agrees, agrees, u)
+            asking, in_cells = hub, count_among(agrees, agrees, u)
             if absent.size:
-                lacking, unasked = _add_where(absent, agrees, u), _add_where(agrees, absent, u)
+                lacking, unasked = count_among(absent, agrees, u), count_among(agrees, absent, u)
         in_row, in_column = like[u], like[v]
         if absent.size:
             in_row -= lacking[v]
             in_column -= unasked[v]
         before = _value(words, pair)
-        _shift_statistic(words, pair, int(in_cells[v]), in_row, in_column, logs, sign)
+        others = words[pair + TOTAL] - (sign < 0)
+        words[pair + HALF_G] += sign * _gain_of_g(in_cells[v], in_row, in_column, others, logs)
+        words[pair + TOTAL] += sign
         if in_row == 0 or in_column == 0:
             words[pair + NAMES] = name(hub, other, _count_freedom(codes, after, u, v, sizes), depends)
         _add_to_hash(words, start, prints[u, 0], prints[v, 0], _value(words, pair) - before)

@@ -89,6 +89,8 @@ class OpenTable:
     n_rows: int
     #: Reads a column by its position.
     read: Callable[[int], Column]
+    #: Returns a column as the library has it.
+    own_column: Callable[[int], Any]
 
     def positions(self, without: str | None) -> list[int]:
         """Return the positions of all columns but one."""
@@ -107,7 +109,7 @@ class OpenTable:
                 ColumnOrigin(
                     self.names[position],
                     read_label(self.labels[position]),
-                    holder.type_of(holder.own_column(self.native, position)),
+                    holder.type_of(self.own_column(position)),
                 )
                 for position in positions
             ),
@@ -188,7 +190,10 @@ def _open_frame(frame: Any) -> OpenTable:
     def read(position: int) -> Column:
         return read_series(names[position], series[position], holder)
 
-    return OpenTable(library, frame.to_native(), names, labels, len(frame), read)
+    def own_column(position: int) -> Any:
+        return series[position].to_native()
+
+    return OpenTable(library, frame.to_native(), names, labels, len(frame), read, own_column)
 
 
 def _open_array(X: Any) -> OpenTable:
@@ -214,7 +219,10 @@ def _open_array(X: Any) -> OpenTable:
     def read(position: int) -> Column:
         return read_vector(names[position], _unmasked(array[:, position]))
 
-    return OpenTable(library, array, names, numbers, array.shape[0], read)
+    def own_column(position: int) -> Any:
+        return array[:, position]
+
+    return OpenTable(library, array, names, numbers, array.shape[0], read, own_column)
 
 
 def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:

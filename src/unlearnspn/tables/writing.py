@@ -74,8 +74,7 @@ def fill_table(X: Any, columns: Mapping[str, Answer], without: str | None = None
             raise InvalidTableError(f"column {name!r} has {len(column)} rows, but {len(cells)} to fill them in")
         rows = np.flatnonzero(column.missing() & ~cells.missing)
         if rows.size:
-            own = holder.own_column(table.native, position)
-            filled = holder.fill(own, rows, cells.take(rows))
+            filled = holder.fill(table.own_column(position), rows, cells.take(rows))
             exchanged[position] = _rewrite(holder, column, rows, cells) if filled is None else filled
     return holder.replace(table.native, exchanged)
 

@@ -63,10 +63,6 @@ class Arrays:
             table[:, position] = column
         return table
 
-    def own_column(self, table: Array, position: int) -> Array:
-        """Return a column of a table."""
-        return table[:, position]
-
     def fill(self, column: Array, rows: Rows, cells: Cells) -> Array | None:
         """Return a column with some rows filled in."""
         new = self.column(self.type_of(column), cells)

@@ -81,10 +81,6 @@ class ArrowTables:
         """Make a table of columns."""
         return import_library("pyarrow").table(list(columns), names=[str(label) for label in labels])
 
-    def own_column(self, table: Any, position: int) -> Any:
-        """Return a column of a table."""
-        return table.column(position)
-
     def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
         """Return a column with some rows filled in; a dictionary gets the categories it lacks at its end."""
         pa = import_library("pyarrow")

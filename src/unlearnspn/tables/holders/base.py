@@ -138,10 +138,6 @@ class Holder(Protocol):
         """Make a table of columns."""
         ...
 
-    def own_column(self, table: Any, position: int) -> Any:
-        """Return a column of a table."""
-        ...
-
     def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
         """Return a column with some rows filled in, the others as they are; None: its type cannot hold the values."""
         ...

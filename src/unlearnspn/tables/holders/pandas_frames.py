@@ -95,10 +95,6 @@ class PandasFrames:
         """Make a frame of columns, its rows numbered."""
         return import_library("pandas").DataFrame(dict(zip(labels, columns, strict=True)))
 
-    def own_column(self, table: Any, position: int) -> Any:
-        """Return a column of a frame."""
-        return table.iloc[:, position]
-
     def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
         """Return a column with some rows filled in; a categorical one gets the categories it lacks at its end."""
         pd = import_library("pandas")

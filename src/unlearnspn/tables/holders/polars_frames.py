@@ -70,10 +70,6 @@ class PolarsFrames:
         pl = import_library("polars")
         return pl.DataFrame([column.alias(str(label)) for label, column in zip(labels, columns, strict=True)])
 
-    def own_column(self, table: Any, position: int) -> Any:
-        """Return a column of a frame."""
-        return table.to_series(position)
-
     def fill(self, column: Any, rows: Rows, cells: Cells) -> Any | None:
         """Return a column with some rows filled in; an Enum gets the categories it lacks at its end."""
         pl = import_library("polars")
