@@ -1,4 +1,4 @@
-"""Kills processes that change a vault, at random points, and looks at what they leave behind.
+"""Kills or interrupts processes that change a vault, at random points, and looks at what they leave behind.
 
 Run as a script with a number of crashes and a seed: it learns and compiles once, and forks for each crash.
 """
@@ -96,6 +96,8 @@ def fork(path, request, before_statement=None):
             die_before(before_statement)
         with Vault.open(path, write=True) as vault:
             request(vault)
+    except KeyboardInterrupt:
+        os._exit(2)
     except BaseException as error:
         print(f"{request.__name__}: {error!r}", file=sys.stderr)
         os._exit(1)
@@ -161,16 +163,16 @@ class Trial:
         shutil.rmtree(self.path.parent, ignore_errors=True)
         shutil.copytree(self.start, self.path.parent)
 
-    def crash(self, rng):
-        """Interrupt the request, and return whether it had been carried out."""
+    def crash(self, rng, number=signal.SIGKILL):
+        """Send a signal to the request's process, and return whether it had been carried out."""
         self.copy()
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 and number == signal.SIGKILL:
             child = fork(self.path, self.request, rng.randrange(*self.statements))
         else:
             child = fork(self.path, self.request)
             time.sleep(rng.uniform(0.1, 1.0) * self.seconds)
-            os.kill(child, signal.SIGKILL)
-        wait(child)
+            os.kill(child, number)
+        assert os.waitstatus_to_exitcode(wait(child)) in (0, 2, -signal.SIGKILL)
         found = observed(self.path)
         assert found in (self.before, self.after), (self.request.__name__, found)
         self.repeat(found == self.after)
@@ -193,6 +195,8 @@ def main(number, seed):
         trials = [Trial(Path(folder), request) for request in REQUESTS]
         for place in range(number):
             done += trials[place % len(trials)].crash(rng)
+        for place in range(number // 4):  # and somebody presses Ctrl-C
+            trials[place % len(trials)].crash(rng, signal.SIGINT)
     print(f"{number} crashes: {done} requests had been carried out, {number - done} not")
 
 

@@ -238,7 +238,8 @@ class Vault(Queries):
         """Remove records by their ids, or all records of a subject: from the file, from the model, for good.
 
         Returns the certificate, and what opens its commitment for the requesters. With `dry_run` nothing is changed.
-        The last record takes the model with it.
+        The last record takes the model with it. What `request_id` and `operator` say stays in the ledger for good: put
+        no personal data into them.
         """
         contents, asked = self._home.contents(), Asked.now(request_id, operator, received)
         names, items = records_to_remove(contents, ids, subject, missing)
