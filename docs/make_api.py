@@ -10,12 +10,14 @@ from types import ModuleType
 from typing import Any
 
 import unlearnspn
-from unlearnspn import checks, plots
+import unlearnspn.vault
+from unlearnspn import certificates, checks, plots
 
 PAGE = Path(__file__).with_name("api.md")
 _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
     "Estimators": (unlearnspn, ["SPN", "SPNEnsemble", "SPNClassifier", "SPNImputer"]),
     "Circuits": (unlearnspn, ["Circuit", "Range"]),
+    "Vaults": (unlearnspn.vault, ["Vault", "Info", "Outcome"]),
     "Leaves": (
         unlearnspn,
         ["Gaussian", "Exponential", "LogNormal", "Poisson", "Histogram", "Categorical", "Bernoulli", "ChowLiu"],
@@ -31,6 +33,14 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "RecordIdError",
             "LastRecordError",
             "StorageError",
+            "VaultError",
+        ],
+    ),
+    "Certificates (`unlearnspn.certificates`)": (
+        certificates,
+        [
+            *("Envelope", "Statement", "Receipt", "PublicKey", "KeyFile", "Audit", "Finding"),
+            *("audit_certificate", "audit_ledger", "audit_receipt", "CertificateError", "KeyFileError"),
         ],
     ),
     "Pictures (`unlearnspn.plots`)": (plots, list(plots.__all__)),

@@ -25,6 +25,7 @@ def imported_after(statement):
         "import unlearnspn",
         "import unlearnspn; unlearnspn.__version__, dir(unlearnspn)",
         "from unlearnspn import errors",
+        "from unlearnspn import certificates",
     ],
 )
 def test_the_package_alone_imports_nothing_heavy(statement):
@@ -33,6 +34,10 @@ def test_the_package_alone_imports_nothing_heavy(statement):
 
 def test_a_circuit_is_served_without_scikit_learn():
     assert imported_after("from unlearnspn import Circuit, Range") <= {"numpy", "numba", "narwhals", "scipy"}
+
+
+def test_the_command_line_imports_what_a_command_needs():
+    assert imported_after("from unlearnspn.cli import app") <= {"rich", "typer"}
 
 
 def test_estimators_do_not_import_the_command_line():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unlearnspn.network import Operation
     from unlearnspn.report import ChangedOperation, Report
     from unlearnspn.storage import StorageError
+    from unlearnspn.vault import Vault, VaultError
 
 __all__ = [
     "RDC",
@@ -56,6 +57,8 @@ __all__ = [
     "SPNEnsemble",
     "SPNImputer",
     "StorageError",
+    "Vault",
+    "VaultError",
     "Verification",
 ]
 __version__ = "0.1.0"
@@ -87,6 +90,7 @@ _NAMES_BY_MODULE = {
     "network": ("Operation",),
     "report": ("ChangedOperation", "Report"),
     "storage": ("StorageError",),
+    "vault": ("Vault", "VaultError"),
 }
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

@@ -20,6 +20,7 @@ from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import Keys, derive_key, fingerprint
@@ -94,15 +95,28 @@ class NumericCoder:
 
     def codes(self, values: Floats) -> Codes:
         """Return each value's bin."""
-        bins = np.searchsorted(self.edges, values, side="left") + 1
-        return np.where(np.isnan(values), 0, bins).astype(np.uint8)
+        return self._coded(values)[0]
 
     def features(self, values: Floats) -> Features:
         """Return each value in units of the scale from the centre, as an integer."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            scaled = np.rint((values - self.centre) / self.scale * FEATURE_STD)
-        clipped = np.clip(scaled, -FEATURE_LIMIT, FEATURE_LIMIT)
-        return np.where(np.isnan(values), FEATURE_MISSING, clipped).astype(np.int16)
+        return self._coded(values)[1]
+
+    def _coded(self, values: Floats) -> tuple[Codes, Features]:
+        codes, features = np.zeros((len(values), 1), np.uint8), np.zeros((len(values), 1), np.int16)
+        self.write_codes(values[:, np.newaxis], 0, np.arange(len(values)), codes, features, 0)
+        return codes[:, 0], features[:, 0]
+
+    def write_codes(
+        self,
+        values: Floats,
+        place: int,
+        rows: npt.NDArray[np.int64],
+        codes: Codes,
+        features: Features,
+        variable: int,
+    ) -> None:
+        """Write codes and features of some rows of a column of values into a column of each."""
+        _code_numbers(values, place, rows, self.edges, self.centre, self.scale, codes, features, variable)
 
     def codes_like(self, other: NumericCoder) -> bool:
         """Tell whether both coders give every value the same code and feature."""
@@ -118,6 +132,28 @@ class NumericCoder:
     def kept(self) -> bytes:
         """Fingerprint of everything kept."""
         return fingerprint([self.landmarks.tobytes(), self.edges.tobytes()])
+
+
+@njit(cache=True, nogil=True)
+def _code_numbers(
+    values: Floats,
+    place: int,
+    rows: npt.NDArray[np.int64],
+    edges: Floats,
+    centre: float,
+    scale: float,
+    codes: Codes,
+    features: Features,
+    variable: int,
+) -> None:
+    for row in rows:
+        value = values[row, place]
+        if np.isnan(value):
+            codes[row, variable], features[row, variable] = 0, FEATURE_MISSING
+            continue
+        scaled = np.rint((value - centre) / scale * FEATURE_STD)
+        codes[row, variable] = np.searchsorted(edges, value) + 1
+        features[row, variable] = np.int64(min(max(scaled, -FEATURE_LIMIT), FEATURE_LIMIT))
 
 
 def _scale_and_centre(moments: Moments) -> tuple[float, float]:
@@ -156,6 +192,11 @@ class CategoricalCoder:
     def learn(cls, key: int, categories: Sequence[Category]) -> CategoricalCoder:
         """Learn the codes of the given distinct categories, in canonical order."""
         return cls(key, (), {}, np.zeros(0, np.uint64), np.zeros((0, 16), np.uint8)).extend(categories)
+
+    @classmethod
+    def by_code(cls, key: int, categories: Sequence[Category | None]) -> CategoricalCoder:
+        """Return the coder that gives each category its place in a list as its code; None for codes that are free."""
+        return cls.learn(key, ())._with(categories) if categories else cls.learn(key, ())
 
     def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
         """Give a code to every category that has none, free codes first."""

@@ -32,7 +32,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import describe_rounds
 from unlearnspn.compiling import START, inlined
 from unlearnspn.exact_sum import Words
-from unlearnspn.flat_network import FlatNetwork, undigested
+from unlearnspn.flat_network import FlatNetwork, have_outside, undigested
 from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
 from unlearnspn.independence import asked_pairs
@@ -43,6 +43,7 @@ from unlearnspn.walking import rounds_of
 
 FORMAT = b"unlearnspn 2"
 _SIZE = 32
+_MASK = (1 << 64) - 1
 
 
 @njit(cache=True, nogil=True)
@@ -145,11 +146,12 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
     digests, first = network.digests, 0
     nodes, buffer, bounds, parts = _describe(network.words, learner.ground, network.root)
     described, below = memoryview(buffer.tobytes()), parts.tolist()
-    for node, (start, middle, end, last) in zip(nodes.tolist(), bounds.tolist(), strict=True):
+    outside = have_outside(network.words, nodes).tolist()
+    for node, lies_outside, (start, middle, end, last) in zip(nodes.tolist(), outside, bounds.tolist(), strict=True):
         network.outdate(node)
         model = blake2b(described[8 * start : 8 * middle], digest_size=_SIZE)
         state = blake2b(described[8 * middle : 8 * end], digest_size=_SIZE)
-        if network.outside and network.has_outside(node):
+        if lies_outside:
             _add_outside(learner, network, node, model, state)
         for part in below[first:last]:
             released, kept = digests[part]
@@ -163,18 +165,22 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
 
 def _add_outside(learner: Learner, network: FlatNetwork, at: int, model: Any, state: Any) -> None:
     """Add what Python knows of a node."""
-    node = network.shallow(at)
-    data = Slice(learner.records, learner.encoding, node.scope, node.key)
-    inside = network.inside
-    for scope, statistics in node.factors:
-        if not inside.has(scope):
-            own = Slice(learner.records, learner.encoding, scope, node.key)
-            found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
-            model.update(fingerprint([scope.tobytes(), found]))
-    if node.independence is not None and not inside.independence:
-        state.update(fingerprint([b"independence", learner.independence.fingerprint(node.independence, data)]))
-    if node.clustering is not None and not inside.clustering:
-        state.update(fingerprint([b"clustering", learner.clustering.fingerprint(node.clustering, data)]))
+    words = network.words
+    for number in network.leaves_outside(at):
+        scope, statistics = network.outside[number]
+        own = Slice(learner.records, learner.encoding, scope, int(words[at + KEY]) & _MASK)
+        found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
+        model.update(fingerprint([scope.tobytes(), found]))
+    independence, clustering = (int(words[at + start]) for start in (INDEPENDENCE, CLUSTERING))
+    if independence >= 0 and clustering >= 0:
+        return
+    data = learner.slice(network.place(at))
+    if independence < 0:
+        kept = network.outside[-independence - 1]
+        state.update(fingerprint([b"independence", learner.independence.fingerprint(kept, data)]))
+    if clustering < 0:
+        kept = network.outside[-clustering - 1]
+        state.update(fingerprint([b"clustering", learner.clustering.fingerprint(kept, data)]))
 
 
 def model_digest(learner: Learner, root: bytes, settings: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from unlearnspn import blocks
@@ -46,6 +47,7 @@ from unlearnspn.growing import OPEN, grow
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
 from unlearnspn.rebuilding import gather, holder_of_rows
+from unlearnspn.slices import Slice
 from unlearnspn.walking import link
 
 _OPERATIONS = tuple(Operation)
@@ -82,6 +84,30 @@ class FlatNetwork:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "words": np.array(state["words"]), "_shown": WeakValueDictionary()})
+
+    @classmethod
+    def restore(cls, learner: Learner, words: Words, used: int, wasted: int, root: int, rows: Rows) -> FlatNetwork:
+        """Return a network whose words are known; what lies outside of them is learned again, digests are not known."""
+        network = cls(learner.inside)
+        network.words, network.used, network.wasted, network.root = words, used, wasted, root
+        for node in mark_all_undigested(words, root).tolist():
+            network._learn_outside(learner, node, rows)
+        network._next_outside = 1 + max(network.outside, default=-1)
+        return network
+
+    def _learn_outside(self, learner: Learner, node: int, all_rows: Rows) -> None:
+        """Learn what only Python can revise of a node."""
+        found = self.rows_of(node)
+        rows = all_rows if found is None else found
+        asked = ((INDEPENDENCE, learner.independence), (CLUSTERING, learner.clustering))
+        for place, block in asked:
+            at = int(self.words[node + place])
+            if at < 0:
+                learn: Callable[[Slice, Rows], Any] = block.learn
+                self.outside[-at - 1] = learn(learner.slice(self.place(node)), np.sort(rows))
+        for variable, at in leaves_at(self.words, node).reshape(-1, 2).tolist():
+            if at < 0:
+                self.outside[-at - 1] = learner.learn_factor(variable, rows)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -229,10 +255,12 @@ class FlatNetwork:
         self.words[used : self.used] = 0
         self.used, self._next_outside = mark
 
-    def tidy_up(self) -> None:
-        """Give room back, once most of it belongs to nobody."""
-        if self.wasted > max(self.used // 2, _FIRST_ROOM):
-            vars(self).update(vars(self.compacted()))
+    def tidy_up(self) -> bool:
+        """Give room back, once most of it belongs to nobody; tell whether that was so."""
+        if self.wasted <= max(self.used // 2, _FIRST_ROOM):
+            return False
+        vars(self).update(vars(self.compacted()))
+        return True
 
     def compacted(self) -> FlatNetwork:
         """Return the same network without the words that belong to nobody, in an order of its own."""
@@ -355,17 +383,6 @@ class FlatNetwork:
         """Return the numbers of the statistics of a node's leaves that lie outside."""
         return [-place - 1 for place in leaves_at(self.words, node)[1::2].tolist() if place < 0]
 
-    def has_outside(self, node: int) -> bool:
-        """Tell whether some statistics of a node lie outside."""
-        words = self.words
-        if not self.outside:
-            return False
-        return bool(
-            words[node + INDEPENDENCE] < 0
-            or words[node + CLUSTERING] < 0
-            or leaves_at(words, node)[1::2].min(initial=0) < 0
-        )
-
     def detailed(self, learner: Learner, node: int) -> Node:
         """Return a node whose parts are numbers, with all that its leaves follow from."""
         found = self.shallow(node)
@@ -409,6 +426,40 @@ class FlatNetwork:
 def _signed(number: int) -> int:
     """Return a number of 64 bits as a word."""
     return number - (1 << 64) if number >> 63 else number
+
+
+@njit(cache=True, nogil=True)
+def _has_outside(words: Words, node: int) -> bool:
+    """Tell whether some statistics of a node lie outside."""
+    leaves = leaves_at(words, node)
+    for i in range(1, leaves.size, 2):
+        if leaves[i] < 0:
+            return True
+    return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0)
+
+
+@njit(cache=True, nogil=True)
+def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
+    """Tell of which nodes some statistics lie outside."""
+    return np.array([_has_outside(words, node) for node in nodes], np.bool_)
+
+
+@njit(cache=True, nogil=True)
+def mark_all_undigested(words: Words, root: int) -> Words:
+    """Say that no digest is known, and return the nodes that have statistics outside."""
+    nodes, n_nodes = np.empty(16, np.int64), 0
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        words[node + DIGESTED] = 0
+        if _has_outside(words, node):
+            if n_nodes == nodes.size:
+                nodes = np.concatenate((nodes, nodes))
+            nodes[n_nodes] = node
+            n_nodes += 1
+        for part in parts_at(words, node):
+            pending.append(part)
+    return nodes[:n_nodes].copy()
 
 
 @njit(cache=True, nogil=True)

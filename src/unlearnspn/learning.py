@@ -225,11 +225,15 @@ class Learner:
             if scope.size > 1:
                 factors.append(Factor(scope, self.shift_tree(np.zeros(TREE_WORDS, np.int64), scope, rows, 1)))
             elif kinds[scope[0]] == OUTSIDE:
-                data = Slice(self.records, self.encoding, scope, 0)
-                factors.append(Factor(scope, self.leaves[int(scope[0])].learn(data, rows)))
+                factors.append(self.learn_factor(int(scope[0]), rows))
             else:
                 factors.append(Factor(scope, moments.get(int(scope[0]))))
         return tuple(factors)
+
+    def learn_factor(self, variable: int, rows: Rows) -> Factor:
+        """CreateLeaf, for one variable whose statistics only Python can revise."""
+        scope = np.array([variable], np.int64)
+        return Factor(scope, self.leaves[variable].learn(Slice(self.records, self.encoding, scope, 0), rows))
 
     def shift_tree(self, words: Words, scope: Scope, rows: Rows, sign: int) -> Words:
         """Count rows in, or out, in what is kept of a tree, and return it."""

@@ -36,6 +36,7 @@ from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
+from unlearnspn.touched import EVERYTHING, Touched
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,9 @@ class Model:
         self.network = network
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
+        #: Whether somebody wants to know what requests touch; and what the last one did.
+        self.is_watched = False
+        self.touched: Touched = EVERYTHING
         self._digests: tuple[str, str] | None = None
         self._derivation = Derivation()
         self._circuit: Circuit | None = None
@@ -158,6 +162,10 @@ class Model:
             self._circuit = Circuit(layout, _domains(self.settings, self.records), self.origin)
         return self._circuit
 
+    def inherit_circuit(self, other: Model) -> None:
+        """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
+        self._derivation = other._derivation
+
     def digest(self) -> str:
         """Digest the released model."""
         return self.digests[0]
@@ -201,6 +209,7 @@ class Model:
             request.take_back()
             raise
         if dry_run:
+            request.note_touched()
             request.take_back()
         else:
             request.commit()
@@ -320,6 +329,11 @@ class _Request:
         self.model.records.discard(self.staged)
         self.model._digests = None
 
+    def note_touched(self) -> None:
+        """Tell what has been touched, or will be; taking a change back may leave rows in another order."""
+        if self.model.is_watched:
+            self.model.touched = Touched(self.revision.touched())
+
     def commit(self) -> None:
         """Make the change real, and wipe what it removes."""
         model = self.model
@@ -328,11 +342,14 @@ class _Request:
             model._derivation = Derivation()
         if self._fresh is not None:
             model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
+            model.touched = EVERYTHING
             return
         if self._records is not None:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
-        self.revision.commit()
+        self.note_touched()
+        if self.revision.commit():
+            model.touched = EVERYTHING
         if self._records is not None:
             self._learner = model.settings.learner(model.records, model.records.encoding)
         model.learner = self._learner

@@ -8,7 +8,8 @@ nothing that exists has changed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -33,13 +34,15 @@ from unlearnspn.hashing import Keys, derive_key, mix_keys
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.schema import Kind, Schema
-from unlearnspn.tables import Column, Family, Table
+from unlearnspn.tables import Category, Column, Family, Table
 from unlearnspn.totals import Totals, relaid, shift_totals
 
 T = TypeVar("T", bound=np.generic)
 
 _LANES = 8  # 64-bit lanes of the multiset digest
 _NOBODY = np.zeros(0, np.int64)
+#: With so many rows it pays to look at several columns at the same time.
+_MANY = 10_000
 #: The arrays that have a row for each slot.
 _BY_SLOT = ("live", "keys", "ids", "values", "levels", "codes", "features")
 
@@ -95,6 +98,49 @@ class Records:
         if digested:
             records.multiset = records._multiset_of(records.rows, records.encoding)
         return records
+
+    @classmethod
+    def restore(
+        cls,
+        schema: Schema,
+        seed: int,
+        n_bins: int,
+        slots: Mapping[str, npt.NDArray[Any]],
+        categories: Sequence[Sequence[Category | None]],
+        multiset: npt.NDArray[np.uint64],
+    ) -> Records:
+        """Return records whose ids, values and levels are known by slot, and their digest; all else follows from these.
+
+        `categories` are those of each variable by code, None for codes that are free, and none of numeric variables.
+        """
+        records = cls(schema, seed, n_bins)
+        for name in ("live", "ids", "values", "levels"):
+            setattr(records, name, slots[name])
+        n_slots, n_variables = len(records.live), len(schema.variables)
+        records.keys = np.zeros(n_slots, np.uint64)
+        records.codes = np.zeros((n_slots, n_variables), np.uint8)
+        records.features = np.zeros((n_slots, n_variables), np.int16)
+        rows = records.rows
+        records.free = np.flatnonzero(~records.live)[::-1].tolist()
+        records.keys[rows] = record_keys(records.ids_of(rows))
+        records._refuse_collisions(lambda: records.keys[rows])
+        records._derive(rows, categories)
+        records.multiset = multiset
+        return records
+
+    def _derive(self, rows: Rows, categories: Sequence[Sequence[Category | None]]) -> None:
+        """Derive from values and levels what is kept beside them."""
+        parts, bits = np.zeros((len(self.is_numeric), N_PARTS), np.int64), self.values.view(np.int64)
+        _for_each(
+            lambda v: count_parts(bits, rows, int(self.place[v]), parts[v], 1),
+            np.flatnonzero(self.is_numeric).tolist(),
+            rows.size > _MANY,
+        )
+        coders: dict[int, Coder] = {}
+        for v in np.flatnonzero(~self.is_numeric).tolist():
+            coders[v] = CategoricalCoder.by_code(_variable_key(v), categories[v])
+        self._total(rows, parts, coders)
+        self._complete(rows, [coders[v] for v in range(len(coders))])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays may come from a file that is mapped read-only, but requests write into them.
@@ -226,11 +272,15 @@ class Records:
         self.keys[:] = record_keys(ids)
         self.ids[:] = ids
         self._refuse_collisions(lambda: self.keys)
-        coders = self._learn_coders(rows, table)
+        self._complete(rows, self._learn_coders(rows, table))
+        self.multiset = self._multiset_of(rows, self.encoding)
+
+    def _complete(self, rows: Rows, coders: list[Coder]) -> None:
+        """Take coders over, and derive what follows from them."""
         self.encoding = Encoding.of(coders)
         for v in np.flatnonzero(~self.is_numeric).tolist():
             start, end = self.encoding.level_starts[v : v + 2]
-            levels = self.levels[:, self.place[v]]
+            levels = self.levels[rows, self.place[v]]
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
@@ -248,15 +298,22 @@ class Records:
             else:
                 empty = CategoricalCoder.learn(_variable_key(v), ())
                 coders[v] = self._write_levels(empty, place, rows, column)
+        self._total(rows, parts, coders)
+        return [coders[v] for v in range(len(coders))]
+
+    def _total(self, rows: Rows, parts: npt.NDArray[np.int64], coders: dict[int, Coder]) -> None:
+        """Total the numbers, and learn how to code them."""
         n_levels = sum(len(coder.categories) for coder in coders.values() if isinstance(coder, CategoricalCoder))
         self.totals = totals = Totals.of(parts, self.is_numeric, n_levels)
-        hashes = mix_keys(self.keys, self._salt)
-        for v in np.flatnonzero(self.is_numeric).tolist():
+        bits, hashes = self.values.view(np.int64), mix_keys(self.keys[rows], self._salt)
+
+        def total(v: int) -> None:
             place = int(self.place[v])
             add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)))
-            values = self.values[:, place]
+            values = self.values[rows, place]
             coders[v] = NumericCoder.learn(_variable_key(v), values, hashes, self.n_bins, totals.moments(v))
-        return [coders[v] for v in range(len(coders))]
+
+        _for_each(total, np.flatnonzero(self.is_numeric).tolist(), rows.size > _MANY)
 
     def _refuse_collisions(self, all_keys: Callable[[], Keys]) -> None:
         """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
@@ -337,16 +394,16 @@ class Records:
         return coder
 
     def _write_codes(self, rows: Rows, coders: Sequence[Coder], variables: Sequence[int] | None = None) -> None:
-        for v in range(len(coders)) if variables is None else variables:
+        def write(v: int) -> None:
             coder = coders[v]
             if isinstance(coder, NumericCoder):
-                values = self.values[rows, self.place[v]]
-                self.codes[rows, v] = coder.codes(values)
-                self.features[rows, v] = coder.features(values)
+                coder.write_codes(self.values, int(self.place[v]), rows, self.codes, self.features, v)
             else:
                 codes = coder.codes(self.levels[rows, self.place[v]])
                 self.codes[rows, v] = codes
                 self.features[rows, v] = codes
+
+        _for_each(write, range(len(coders)) if variables is None else variables, rows.size > _MANY)
 
     def _multiset_of(self, rows: Rows, encoding: Encoding) -> npt.NDArray[np.uint64]:
         """Digest a set of records so that digests of disjoint sets add up, in any order."""
@@ -360,6 +417,16 @@ class Records:
         digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
         lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
         return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
+
+
+def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bool) -> None:
+    """Do something with each variable, several at a time if they are long: kernels do not need Python's lock."""
+    if not parallel or len(variables) < 2:
+        for v in variables:
+            act(v)
+        return
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(act, variables))
 
 
 def _variable_key(variable: int) -> int:

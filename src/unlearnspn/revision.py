@@ -23,6 +23,7 @@ from unlearnspn.network import Factor, Node, Operation
 from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted, rows_after
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
+from unlearnspn.touched import stretches_of
 from unlearnspn.walking import LINK, MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
 
 _MASK = (1 << 64) - 1
@@ -91,12 +92,22 @@ class Revision:
         """Put a network that is learned anew in the place of the whole."""
         self._learn_anew(self.network.root, place, Change(_NOBODY, _NOBODY, lambda: rows), reports=False)
 
-    def commit(self) -> None:
-        """Wipe what is not needed any more."""
+    def commit(self) -> bool:
+        """Wipe what is not needed any more; tell whether the rest was moved together."""
         for node in self._replaced:
             self.network.free(node)
         self._replaced.clear()
-        self.network.tidy_up()
+        return self.network.tidy_up()
+
+    def touched(self) -> Words:
+        """Return the stretches of words that differ, or will once this is committed, from those before."""
+        trails = [done for done in self._journal if isinstance(done, Trail)]
+        pairs = [new for done in self._journal if not isinstance(done, Trail) for _, new in [done]]
+        nodes = np.concatenate([*(trail.steps[::STEP] for trail in trails), np.array(self._replaced, np.int64)])
+        replacing = np.concatenate([*(trail.links[1::LINK] for trail in trails), np.array(pairs, np.int64)])
+        words, (before, _) = self.network.words, self._before
+        written = np.array([[before, self.network.used]], np.int64)
+        return np.concatenate([stretches_of(words, nodes, replacing), written])
 
     def take_back(self) -> None:
         """Make the network what it was before."""

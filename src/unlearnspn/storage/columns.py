@@ -70,13 +70,13 @@ def take_categories(entries: Entries, schema: Schema) -> list[tuple[Category, ..
     for variable, count in zip(schema.variables, counts.tolist(), strict=True):
         if count and variable.kind is Kind.NUMERIC:
             raise StorageError(f"column {variable.name!r} is numeric, but has categories")
-        columns.append(_read_tokens(variable.name, tokens[start : start + count]))
+        columns.append(read_tokens(variable.name, tokens[start : start + count]))
         start += count
     return columns
 
 
-def _read_tokens(name: str, tokens: list[bytes]) -> tuple[Category, ...]:
-    """Return the categories that were written as these tokens."""
+def read_tokens(name: str, tokens: list[bytes]) -> tuple[Category, ...]:
+    """Return the categories that were written as these tokens, or raise."""
     if len(set(tokens)) < len(tokens):
         raise StorageError(f"column {name!r} has a category twice")
     numbers = iter(_read_numbers(name, [written for written in tokens if written[:1] == b"n"]))

@@ -31,7 +31,7 @@ def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def read_file(path: PathLike) -> bytes:
@@ -61,7 +61,7 @@ def _keep_mode(target: Path, temporary: Path) -> None:
         temporary.chmod(stat.S_IMODE(target.stat().st_mode))
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last; only POSIX systems let folders be opened for that."""
     if os.name != "posix":
         return

@@ -52,6 +52,18 @@ class Table:
         """
         return replace(self, columns=[column.take(rows) for column in self.columns], n_rows=len(rows))
 
+    def without(self, name: str) -> Table:
+        """Return the table without a column, if it has it.
+
+        >>> read_table([[1.5, "a"], [None, "b"]]).without("x0").names
+        ['x1']
+        """
+        columns = [column for column in self.columns if column.name != name]
+        origin = self.origin
+        if origin is not None:
+            origin = replace(origin, columns=tuple(column for column in origin.columns if column.name != name))
+        return replace(self, columns=columns, origin=origin)
+
     @staticmethod
     def joined(tables: Sequence[Table]) -> Table:
         """Return tables of the same columns, whose values are of the same form, as one.
@@ -111,7 +123,7 @@ def read_table(X: Any, without: str | None = None) -> Table:
     ['x0', 'x1']
     """
     if isinstance(X, Table):
-        return X
+        return X if without is None else X.without(without)
     table = open_table(X)
     positions = table.positions(without)
     if not positions:
@@ -124,6 +136,11 @@ def read_table(X: Any, without: str | None = None) -> Table:
 
 def read_column(X: Any, name: str) -> list[Any]:
     """Return one column of a table as Python objects, unconverted."""
+    if isinstance(X, Table):
+        if name not in X.names:
+            raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(X.names)}")
+        own: list[Any] = X.columns[X.names.index(name)].objects().tolist()
+        return own
     frame = _frame(X)
     if frame is None:
         raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")

@@ -1,4 +1,4 @@
-"""The command line."""
+"""`demo`: the library at work."""
 
 from __future__ import annotations
 
@@ -7,35 +7,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from unlearnspn import __version__, demo
-from unlearnspn.bench import commands as bench
-
-app = typer.Typer(no_args_is_help=True, add_completion=False)
-app.add_typer(bench.app, name="bench")
+from unlearnspn.cli.group import examples
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"unlearnspn {__version__}")
-        raise typer.Exit
+def _check_removals(removals: int) -> int:
+    from unlearnspn import demo  # noqa: PLC0415
+
+    if removals > demo.MAX_REMOVALS:
+        raise typer.BadParameter(f"{removals} is more than {demo.MAX_REMOVALS}: some patients must be left")
+    return removals
 
 
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
-
-
-@app.command("demo")
 def run_demo(
     removals: Annotated[
         int,
         typer.Option(
             min=1,
-            max=demo.MAX_REMOVALS,
+            callback=_check_removals,
             help="How many patients to remove one by one, and as many again in one batch.",
         ),
     ] = 50,
@@ -46,5 +34,12 @@ def run_demo(
 
     Exits with 1 if any model is not equal to the one retrained.
     """
+    from unlearnspn import demo  # noqa: PLC0415
+
     if not demo.run(Console(highlight=False), removals=removals, seed=seed, progress=progress):
         raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo", epilog=examples("demo", "demo --removals 20 --seed 3"))(run_demo)

@@ -1,0 +1,61 @@
+"""What commands print: results on stdout, for people or as JSON; everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+#: Wide enough for digests, when there is no terminal to say how wide it is.
+_WIDTH = 120
+
+Tell = Callable[[str, int, int], None]
+
+
+def console() -> Console:
+    """Return the console for results."""
+    return _console(sys.stdout)
+
+
+def notices() -> Console:
+    """Return the console for everything that is no result."""
+    return _console(sys.stderr)
+
+
+def print_json(document: Any) -> None:
+    """Print a result for machines: one JSON document, in ASCII."""
+    typer.echo(json.dumps(document, indent=2))
+
+
+def print_notice(text: str) -> None:
+    """Print a line that is no result."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def progress(wanted: bool = True) -> Iterator[Tell]:
+    """Show how far a longer piece of work has come, if somebody looks."""
+    if not (wanted and sys.stderr.isatty()):
+        yield lambda what, done, total: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=notices(), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total or None)
+
+        yield tell
+
+
+def _console(stream: Any) -> Console:
+    terminal = stream.isatty()
+    width = None if terminal or "COLUMNS" in os.environ else _WIDTH
+    return Console(file=stream, highlight=False, width=width)

@@ -1,0 +1,128 @@
+"""Tables in and out of commands: sources read as the vault knows them, answers as CSV or JSON Lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unlearnspn.cli.output import Tell
+from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.sources import Options, read_source
+from unlearnspn.tables import Column, Family, Table, is_missing, read_table
+
+if TYPE_CHECKING:
+    from unlearnspn.circuit import Circuit
+    from unlearnspn.vault import Vault
+
+_JSON_LINES = {".jsonl", ".ndjson"}
+
+
+def read_records(
+    vault: Vault, source: str, options: Options, id_column: str | None, subject: str | None, tell: Tell
+) -> Table:
+    """Read records as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
+    info = vault.info()
+    id_column, subject = id_column or info.id_column, subject or info.subject_column
+    if id_column is None:
+        raise InvalidTableError("name the column that holds the ids of the records: --id COLUMN")
+    named = {name for name in (id_column, subject) if name is not None}
+    whole = {id_column} if info.id_kind == "integers" else set()
+    asked = replace(
+        options,
+        texts=options.texts | (named - whole),
+        integers=options.integers | whole,
+        known={name: Family(family) for name, family in info.families.items()},
+    )
+    return read_source(source, asked, lambda done, size: tell("read", done, size))
+
+
+def read_rows(circuit: Circuit, source: str, options: Options) -> tuple[Table, list[Any] | None]:
+    """Read rows to be asked about, and their ids if they have any; columns that the source lacks are missing."""
+    domains = circuit.domains
+    known = {column.name: column.family for column in domains.columns}
+    if domains.id_column is not None:
+        known.setdefault(domains.id_column, Family.TEXT)
+    options = replace(options, known=known)
+    table = read_source(source, options)
+    ids = None
+    if domains.id_column in table.names and domains.id_column not in domains.names:
+        ids = table.columns[table.names.index(str(domains.id_column))].objects().tolist()
+    columns = {column.name: column for column in table.columns}
+    common = [name for name in domains.names if name in columns]
+    if not common:
+        raise InvalidTableError(f"the source has none of the columns {listing(domains.names)}")
+    empty = np.full(table.n_rows, -1, np.int64)
+    wanted = [columns.get(name) or Column(name, Family.EMPTY, empty, distinct=[]) for name in domains.names]
+    return Table(wanted, table.n_rows, True), ids
+
+
+def to_array(table: Table) -> Any:
+    """Return a table as an array of objects, in which what is missing is None."""
+    array = np.empty((table.n_rows, len(table.columns)), object)
+    for place, column in enumerate(table.columns):
+        array[:, place] = [None if is_missing(value) else value for value in column.objects().tolist()]
+    return array
+
+
+def rows_of(answer: Any, circuit: Circuit) -> list[list[Any]]:
+    """Return a table that a circuit has answered with, as rows of JSON values."""
+    whole = {column.name for column in circuit.origin.columns if column.type.whole}
+    columns = []
+    for name, column in zip(circuit.columns, read_table(answer).columns, strict=True):
+        columns.append([_plain(value, name in whole) for value in column.objects().tolist()])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def filled_rows(answer: Any, holes: Any, circuit: Circuit) -> list[list[Any]]:
+    """Return rows that were filled in; what was filled into columns of whole numbers is whole, all else as it was."""
+    whole = {place for place, column in enumerate(circuit.origin.columns) if column.type.whole}
+    rows = rows_of(answer, circuit)
+    for row, before in zip(rows, holes.tolist(), strict=True):
+        for place in whole:
+            if before[place] is None and isinstance(row[place], float):
+                row[place] = round(row[place])
+    return rows
+
+
+def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> None:
+    """Write rows as CSV, or as JSON Lines if the file is called so; without a file they are printed."""
+    as_json = output is not None and output.suffix.lower() in _JSON_LINES
+    text = _json_lines(names, rows) if as_json else _csv(names, rows)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, "utf-8", newline="")
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return buffer.getvalue()
+
+
+def _json_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+
+
+def _plain(value: Any, whole: bool) -> Any:
+    if is_missing(value):
+        return None
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return int(value) if whole and float(value).is_integer() else float(value)
+    return value
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value

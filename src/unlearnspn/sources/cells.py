@@ -1,0 +1,129 @@
+"""Cells that are text, as files have them, and the columns that they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.errors import InvalidTableError
+from unlearnspn.sources.options import Options
+from unlearnspn.tables import Column, Family
+
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+#: Zeros in front make it a code: a postal code, a telephone number.
+_CODE = re.compile(r"0\d+", re.ASCII)
+_BOOLEANS = {"true": True, "false": False}
+
+
+class Cells(NamedTuple):
+    """A column of text: its distinct cells, and for each row which of them it has."""
+
+    name: str
+    distinct: list[str]
+    places: npt.NDArray[np.int64]
+
+    def row_of(self, place: int) -> int:
+        """Return the first row, counted from 1, that has this cell."""
+        return int(np.argmax(self.places == place)) + 1
+
+
+def to_column(cells: Cells, options: Options) -> Column:
+    """Return what the cells are: what is known from before or asked for, or else what all of them together say.
+
+    >>> cells = Cells("age", ["17", "", "3.5"], np.array([0, 1, 2, 0]))
+    >>> to_column(cells, Options()).numbers()
+    array([17. ,  nan,  3.5, 17. ])
+    """
+    gone = {place for place, cell in enumerate(cells.distinct) if not cell.strip() or cell in options.missing}
+    present = [place for place in range(len(cells.distinct)) if place not in gone]
+    if cells.name in options.integers:
+        return _integers(cells, gone)
+    if not present and cells.name not in options.texts:
+        return Column(cells.name, Family.EMPTY, np.full(len(cells.places), -1, np.int64), distinct=[])
+    match _family(cells, present, options):
+        case Family.NUMBER:
+            return _numbers(cells, present)
+        case Family.BOOLEAN:
+            return _categories(cells, present, [_boolean(cells, place) for place in present], Family.BOOLEAN)
+        case _:
+            return _categories(cells, present, [cells.distinct[place] for place in present], Family.TEXT)
+
+
+def _family(cells: Cells, present: list[int], options: Options) -> Family:
+    name = cells.name
+    if name in options.texts:
+        return Family.TEXT
+    if name in options.numbers:
+        return Family.NUMBER
+    known = options.known.get(name)
+    if known in (Family.NUMBER, Family.BOOLEAN, Family.TEXT):
+        return known
+    return infer_family(cells.distinct[place] for place in present)
+
+
+def infer_family(cells: Iterable[str]) -> Family:
+    """Tell what cells are, which are not empty: numbers, booleans or texts.
+
+    >>> [str(infer_family(cells)) for cells in (["1", "-2.5e3", "nan"], ["True", "false"], ["1", "a"], ["01067"])]
+    ['number', 'boolean', 'text', 'text']
+    """
+    stripped = {cell.strip() for cell in cells}
+    if all(cell.lower() in _BOOLEANS for cell in stripped):
+        return Family.BOOLEAN
+    if all(_is_number(cell) and not _CODE.fullmatch(cell) for cell in stripped):
+        return Family.NUMBER
+    return Family.TEXT
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None or cell.lower() == "nan"
+
+
+def _numbers(cells: Cells, present: list[int]) -> Column:
+    values = np.full(len(cells.distinct), np.nan)
+    for place in present:
+        cell = cells.distinct[place].strip()
+        if not _is_number(cell):
+            raise _refusal(cells, place, "no number", "correct it, or say that such cells are missing")
+        values[place] = float(cell)
+    return Column(cells.name, Family.NUMBER, values[cells.places])
+
+
+def _integers(cells: Cells, gone: set[int]) -> Column:
+    values = np.zeros(len(cells.distinct), np.int64)
+    for place, cell in enumerate(cells.distinct):
+        if place in gone or not _INTEGER.fullmatch(cell.strip()):
+            raise _refusal(cells, place, "no whole number", "correct it")
+        try:
+            values[place] = int(cell)
+        except OverflowError as error:
+            raise _refusal(cells, place, "too large a number", "correct it") from error
+    return Column(cells.name, Family.NUMBER, values[cells.places])
+
+
+def _boolean(cells: Cells, place: int) -> bool:
+    cell = cells.distinct[place].strip().lower()
+    if cell not in _BOOLEANS:
+        raise _refusal(cells, place, "neither true nor false", "correct it, or say that such cells are missing")
+    return _BOOLEANS[cell]
+
+
+def _categories(cells: Cells, present: list[int], values: list[str] | list[bool], family: Family) -> Column:
+    distinct = list(dict.fromkeys(values))
+    numbers = {value: number for number, value in enumerate(distinct)}
+    renumbered = np.full(len(cells.distinct), -1, np.int64)
+    renumbered[present] = [numbers[value] for value in values]
+    return Column(cells.name, family, renumbered[cells.places], categorical=True, distinct=distinct)
+
+
+def _refusal(cells: Cells, place: int, fault: str, advice: str) -> InvalidTableError:
+    cell = cells.distinct[place]
+    shown = repr(cell if len(cell) <= 60 else f"{cell[:60]}…")
+    return InvalidTableError(
+        f"column {cells.name!r} holds {shown} in row {cells.row_of(place)}, which is {fault}: {advice}"
+    )

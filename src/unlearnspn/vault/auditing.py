@@ -1,0 +1,55 @@
+"""What an auditor can check with the vault in hand: everything, down to learning from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unlearnspn.certificates import Audit, Digests, Finding, PublicKey, check_chain
+from unlearnspn.vault.contents import Contents
+from unlearnspn.vault.errors import DamagedVaultError
+from unlearnspn.vault.home import Home
+from unlearnspn.vault.ledger import entries
+from unlearnspn.vault.progress import Progress, tell
+
+
+def audit_vault(home: Home, key: PublicKey | None, head: str | None, relearn: bool, progress: Progress | None) -> Audit:
+    """Read the vault anew and check all of it."""
+    home.forget()
+    try:
+        tell(progress, "pages", 0)
+        home.database.check()
+        contents = home.contents()
+    except DamagedVaultError as error:
+        return Audit((Finding(False, "vault", str(error)),))
+    tell(progress, "ledger", 0)
+    with home.database.reading():
+        audit, check = check_chain(entries(home.database), key, head)
+    findings = [
+        Finding(True, "vault", "the file, its pages and its seal are as they were written"),
+        _finding(check.key == home.public_key, "seal", "the seal was made by the key that the ledger says is in use"),
+        *_compare_with_ledger(home, contents),
+    ]
+    if relearn:
+        tell(progress, "learning from scratch", 0)
+        findings += _learn_from_scratch(contents)
+    return audit + Audit.of(findings)
+
+
+def _compare_with_ledger(home: Home, contents: Contents) -> Iterator[Finding]:
+    statement = home.ledger.statement
+    agrees = contents.digests == statement.after and len(contents) == statement.counts.remaining
+    yield _finding(agrees, "records", "records and model are those that the last entry speaks of")
+
+
+def _learn_from_scratch(contents: Contents) -> Iterator[Finding]:
+    if contents.learned is None:
+        return
+    fresh = contents.learned.model.relearn()
+    same = Digests(*fresh.digests) == contents.digests
+    yield _finding(
+        same, "retraining", f"learning from scratch on the {len(contents):,} records held gives the same digests"
+    )
+
+
+def _finding(ok: bool, check: str, message: str) -> Finding:
+    return Finding(ok, check, message if ok else f"it is not so that {message}")

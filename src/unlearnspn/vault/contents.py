@@ -1,0 +1,141 @@
+"""What a vault holds: how its tables look, the records, with a model or not yet, and the guard."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unlearnspn.certificates import Digests
+from unlearnspn.ids import RecordId
+from unlearnspn.report import Report
+from unlearnspn.storage.errors import StorageError
+from unlearnspn.vault.drafts import Drafts
+from unlearnspn.vault.errors import DamagedVaultError
+from unlearnspn.vault.forms import Batch, Form
+from unlearnspn.vault.guard import Guard
+from unlearnspn.vault.learned import Learned
+from unlearnspn.vault.pages import PageStore
+
+_CHARTER = "vault"
+
+
+@dataclass
+class Contents:
+    """The whole of a vault in memory; after an error it must be thrown away and read anew."""
+
+    vault: str
+    guard: Guard
+    #: None before the first table has come.
+    form: Form | None
+    #: The records, as long as there is no model.
+    drafts: Drafts
+    learned: Learned | None
+    _stored_charter: tuple[Form | None, bool] | None = None
+
+    @classmethod
+    def empty(cls, path: Path) -> Contents:
+        """Return what a new vault holds."""
+        return cls(secrets.token_hex(16), Guard(path, is_on=False), None, Drafts(), None)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.drafts) if self.learned is None else len(self.learned)
+
+    @property
+    def digests(self) -> Digests | None:
+        """The digests of the model and of the state, once there is a model."""
+        return None if self.learned is None else self.learned.digests
+
+    @property
+    def settings(self) -> str | None:
+        """The digest of schema, parameters and seed, once there is a model."""
+        return None if self.learned is None else self.learned.settings_digest
+
+    def holds(self, ids: Sequence[RecordId]) -> list[bool]:
+        """Tell of each id whether a record that is held has it."""
+        return [item in self.drafts for item in ids] if self.learned is None else self.learned.holds(ids)
+
+    def of_subject(self, subject: str) -> list[RecordId]:
+        """Return the ids of a subject's records."""
+        return (self.drafts if self.learned is None else self.learned).of_subject(subject)
+
+    def find(self, ids: Sequence[RecordId]) -> Iterable[Batch]:
+        """Yield the records with some ids, which must be there, in no particular order."""
+        if self.learned is None:
+            return self.drafts.find(ids)
+        assert self.form is not None
+        return [self.learned.batch(self.form, self.learned.model.records.find(ids))]
+
+    def all(self) -> Batch:
+        """Return all records as one table."""
+        assert self.form is not None
+        return self.drafts.all(self.form) if self.learned is None else self.learned.batch(self.form)
+
+    def inherit_circuit(self, before: Contents) -> None:
+        """Take over what the circuit was made of before: most of it is the same."""
+        if self.learned is not None and before.learned is not None:
+            self.learned.model.inherit_circuit(before.learned.model)
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def revise(self, minus: Sequence[RecordId], plus: Batch | None, dry_run: bool = False) -> Report | None:
+        """Remove some records and add others; the last ones take the model with them. Returns what the model did."""
+        if self.learned is not None and len(self) - len(minus) + (0 if plus is None else len(plus.ids)) > 0:
+            return self.learned.revise(minus, plus, dry_run)
+        if dry_run:
+            return None
+        if self.learned is not None:
+            self.learned, self.drafts = None, Drafts()
+            return None
+        self.drafts.remove(minus)
+        if plus is not None:
+            self.drafts.add(plus)
+        return None
+
+    def learn(self, learned: Learned) -> None:
+        """Take a model over, and the records with it."""
+        self.learned, self.drafts = learned, Drafts()
+
+    # -- storing ---------------------------------------------------------------------------------------------------
+
+    def save(self, store: PageStore) -> None:
+        """Store what has changed."""
+        charter = (self.form, self.guard.is_on)
+        if charter != self._stored_charter:
+            store.save_document(_CHARTER, self._describe())
+            self._stored_charter = charter
+        if self.learned is None:
+            Learned.erase(store)
+            self.drafts.save(store)
+        else:
+            Drafts.erase(store)
+            self.learned.save(store)
+        self.guard.save(store)
+        store.finish()
+
+    def _describe(self) -> dict[str, Any]:
+        form = None if self.form is None else self.form.describe()
+        return {"vault": self.vault, "guard": self.guard.is_on, "form": form}
+
+    @classmethod
+    def load(cls, path: Path, store: PageStore, components: Iterable[type]) -> Contents:
+        """Read what was stored, or raise."""
+        try:
+            charter = store.load_document(_CHARTER)
+            form = None if charter["form"] is None else Form.from_description(charter["form"])
+            guard = Guard(path, charter["guard"])
+            guard.load(store)
+            learned, drafts = None, Drafts()
+            if Learned.is_stored(store):
+                learned = Learned.load(store, None if form is None else form.origin, components)
+            else:
+                drafts = Drafts.load(store)
+        except DamagedVaultError:
+            raise
+        except (StorageError, LookupError, TypeError, ValueError) as error:
+            raise DamagedVaultError(f"{path} is damaged: {error}") from error
+        return cls(charter["vault"], guard, form, drafts, learned, (form, guard.is_on))

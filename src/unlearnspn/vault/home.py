@@ -1,0 +1,167 @@
+"""A vault's files and their transactions: what is in memory and what is on the disk change together or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from unlearnspn.certificates import Envelope, KeyFile, PublicKey, SigningKey, Statement
+from unlearnspn.storage.files import PathLike, sync_folder
+from unlearnspn.vault.contents import Contents
+from unlearnspn.vault.database import Database
+from unlearnspn.vault.errors import DamagedVaultError, VaultError
+from unlearnspn.vault.ledger import Ledger
+from unlearnspn.vault.locking import WriterLock
+from unlearnspn.vault.pages import PageStore
+from unlearnspn.vault.seal import check_seal, write_seal
+
+
+class Home:
+    """The files of a vault, and what they hold, in memory; which is only a copy, and read anew whenever in doubt."""
+
+    def __init__(self, path: Path, keys: KeyFile, components: Iterable[type], lock: WriterLock | None) -> None:
+        self.path = path
+        self.keys = keys
+        self._components = tuple(components)
+        self._lock = lock
+        self._database = Database.open(path)
+        self._contents: Contents | None = None
+        self._store: PageStore
+        self.ledger: Ledger
+        self.public_key: PublicKey
+        self._version = 0
+        self._key: SigningKey | None = None
+
+    @staticmethod
+    def create(path: Path, contents: Contents, keys: KeyFile, state: Callable[[Ledger, PublicKey], Statement]) -> None:
+        """Make the files of a new vault, all or nothing; a private key that is there already is taken."""
+        if path.exists():
+            raise VaultError(f"{path} is there already: choose another path, or open it")
+        key = keys.read()[-1] if keys.path.exists() else keys.create()
+        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        journal = temporary.with_name(f"{temporary.name}-journal")
+        try:
+            with Database.create(temporary) as database, database.writing():
+                database.lay_out()
+                store, ledger = PageStore(database), Ledger(contents.vault)
+                contents.save(store)
+                ledger = ledger.append(database, state(ledger, key.public), [key])
+                write_seal(database, key, ledger, store.digest())
+            _put(temporary, path)
+        except FileExistsError as error:
+            raise VaultError(f"{path} is there already: choose another path, or open it") from error
+        except OSError as error:
+            raise VaultError(f"cannot create {path}: {error.strerror}") from error
+        finally:
+            for leftover in (temporary, journal):
+                leftover.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._contents = None
+        self._database.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    @property
+    def database(self) -> Database:
+        """The database, for reading."""
+        return self._database
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether this is the one who may change the vault."""
+        return self._lock is not None
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def contents(self) -> Contents:
+        """Return what the vault holds now; whatever others have changed since the last time is read anew."""
+        if self._contents is None or self._database.changes_by_others() != self._version:
+            before, self._contents = self._contents, None
+            self._contents = self._read()
+            if before is not None:
+                self._contents.inherit_circuit(before)
+        return self._contents
+
+    def _read(self) -> Contents:
+        with self._database.reading():
+            self._version = self._database.changes_by_others()
+            self._database.require_whole()
+            ledger = Ledger.read(self._database)
+            store = PageStore.read(self._database)
+            key = check_seal(self._database, ledger, store.digest())
+        contents = Contents.load(self.path, store, self._components)
+        statement = ledger.statement
+        if contents.digests != statement.after:
+            raise DamagedVaultError(
+                f"{self.path} is damaged: the model that it holds is not the one that entry {statement.link.entry} of "
+                "the ledger speaks of"
+            )
+        if len(contents) != statement.counts.remaining or contents.vault != ledger.vault:
+            raise DamagedVaultError(f"{self.path} is damaged: it does not hold the records that its ledger speaks of")
+        self.ledger, self._store, self.public_key = ledger, store, key
+        return contents
+
+    def forget(self) -> None:
+        """Throw away what is in memory, which may be half changed; the next question reads it anew."""
+        self._contents = None
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def require_writable(self) -> SigningKey:
+        """Return the private key in use; raise unless this is the one who may change the vault."""
+        if self._lock is None:
+            raise VaultError(f"{self.path} was opened for reading: open it with write=True to change it")
+        self.contents()
+        return self.require_key()
+
+    def require_key(self) -> SigningKey:
+        """Return the private key in use; others that a crash has left are wiped."""
+        if self._key is None or self._key.public != self.public_key:
+            self._key = self.keys.settle(self.public_key.id)
+        return self._key
+
+    def commit(self, statement: Statement | None, keys: Sequence[SigningKey]) -> Envelope | None:
+        """Store what has changed in memory, and the statement about it, in one transaction; or nothing of it.
+
+        The last of the keys is in use from now on.
+        """
+        assert self._contents is not None
+        contents, ledger = self._contents, self.ledger
+        # Whatever happens from here on, what is in memory is right again only once all has been stored.
+        self._contents = None
+        with self._database.writing():
+            contents.save(self._store)
+            if statement is not None:
+                ledger = ledger.append(self._database, statement, list(keys))
+            write_seal(self._database, keys[-1], ledger, self._store.digest())
+        self.ledger, self.public_key, self._key = ledger, keys[-1].public, keys[-1]
+        self._contents = contents
+        with suppress(VaultError):  # room is given back another time
+            self._database.give_room_back()
+        return None if statement is None else ledger.last
+
+
+def _put(temporary: Path, path: Path) -> None:
+    """Give a file its name, which must not be taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # not all file systems let a file have two names
+        os.rename(temporary, path)
+
+
+def resolve(path: PathLike) -> Path:
+    """Return the file that a path leads to: a link and what it points to are the same vault, with the same lock."""
+    return Path(os.path.realpath(path))
+
+
+def key_file(path: Path, key: PathLike | None) -> KeyFile:
+    """Return the file of the private key: beside the vault, unless it is said to be elsewhere."""
+    return KeyFile(path.with_name(path.name + ".key") if key is None else Path(key))

@@ -1,0 +1,70 @@
+"""What is asked of a vault, read and checked before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from unlearnspn.certificates import Item, Kind
+from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.ids import RecordId, read_ids, require_unique
+from unlearnspn.vault.contents import Contents
+from unlearnspn.vault.errors import ReturningRecordError
+from unlearnspn.vault.forms import Batch, Form, read_subject
+
+
+def read_batch(contents: Contents, table: Any, ids: Any, subjects: Any) -> tuple[Form, Batch]:
+    """Read a table for a vault; the form is another one afterwards if it tells more of a column that was empty."""
+    if contents.form is None:
+        return Form.first(table, ids, subjects)
+    form, batch = contents.form.read(table, ids, subjects)
+    if contents.learned is not None:
+        model = contents.learned.model
+        model.settings.schema.check(batch.table)
+        model.check_support(batch.table)
+    return form, batch
+
+
+def records_to_remove(
+    contents: Contents, ids: Any, subject: Any, missing: Literal["error", "ignore"]
+) -> tuple[list[RecordId], list[Item]]:
+    """Return which records are to be removed, and what the certificate commits to."""
+    if (ids is None) == (subject is None):
+        raise ValueError("say either which ids are to be removed, or whose records")
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
+    if subject is not None:
+        name = read_subject(subject)
+        names = [] if name is None else contents.of_subject(name)
+        if not names:
+            raise RecordIdError(f"there are no records of the subject {subject!r}")
+        return names, [Item(Kind.SUBJECT, str(name)), *(Item(Kind.RECORD, item) for item in names)]
+    names = read_ids(ids)
+    require_unique(names)
+    if missing == "ignore":
+        names = [item for item, there in zip(names, contents.holds(names), strict=True) if there]
+    require_held(contents, names)
+    if not names:
+        raise RecordIdError("none of these records is there, so there is nothing to remove")
+    return names, [Item(Kind.RECORD, item) for item in names]
+
+
+def require_held(contents: Contents, ids: Sequence[RecordId]) -> None:
+    """Raise if some ids are nobody's, and name them."""
+    unknown = [item for item, there in zip(ids, contents.holds(ids), strict=True) if not there]
+    if unknown:
+        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
+
+
+def refuse_returning(contents: Contents, batch: Batch, allowed: bool) -> None:
+    """Tell that removed ids or subjects come back, unless that is allowed."""
+    if allowed:
+        return
+    subjects = {subject for subject in batch.subjects if subject is not None}
+    items = [Item(Kind.RECORD, item) for item in batch.ids] + [Item(Kind.SUBJECT, name) for name in sorted(subjects)]
+    found = contents.guard.returning(items)
+    if found:
+        named = listing(f"{item.kind} {item.id}" for item in found)
+        raise ReturningRecordError(
+            f"these were removed before and would come back: {named}; leave them out, or allow it if they may"
+        )

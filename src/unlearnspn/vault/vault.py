@@ -1,0 +1,491 @@
+"""`Vault`: a durable home for records, model and ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from sklearn.exceptions import NotFittedError
+
+from unlearnspn.certificates import (
+    Action,
+    Audit,
+    Counts,
+    Digests,
+    Envelope,
+    PublicKey,
+    Revised,
+    Statement,
+    commit,
+    count_revised,
+    state_removal,
+)
+from unlearnspn.circuit import Circuit
+from unlearnspn.circuit.queries import Queries
+from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.ids import RecordId
+from unlearnspn.report import Report
+from unlearnspn.storage.files import PathLike
+from unlearnspn.vault.auditing import audit_vault
+from unlearnspn.vault.comparing import without_known
+from unlearnspn.vault.contents import Contents
+from unlearnspn.vault.database import require_file
+from unlearnspn.vault.errors import VaultError
+from unlearnspn.vault.forms import Batch, Form
+from unlearnspn.vault.home import Home, key_file, resolve
+from unlearnspn.vault.info import Info, describe
+from unlearnspn.vault.learned import Learned
+from unlearnspn.vault.ledger import SOFTWARE, Asked, entries
+from unlearnspn.vault.locking import WriterLock
+from unlearnspn.vault.outcome import Outcome
+from unlearnspn.vault.progress import Progress, tell
+from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
+from unlearnspn.views import NodeView
+
+
+class Vault(Queries):
+    """Records, model and ledger in one file, that survives crashes and keeps evidence of what it forgot.
+
+    `create` makes one, `open` opens it: any number of readers, and one writer (``write=True``). A vault that is open
+    answers all questions that a model answers (`score_samples`, `probability`, `sample`, `impute`, …), always about the
+    records that it holds at that moment. Use it as a context manager.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({
+    ...     "customer": [f"c-{i}" for i in range(60)],
+    ...     "person": [f"p-{i // 2}" for i in range(60)],
+    ...     "age": [20.0 + i % 50 for i in range(60)],
+    ...     "pays": ["late" if i % 3 else "in time" for i in range(60)],
+    ... })
+    >>> folder = TemporaryDirectory()
+    >>> with Vault.create(f"{folder.name}/people.uspn") as vault:
+    ...     added = vault.ingest(people, ids="customer", subjects="person")
+    ...     fitted = vault.fit(min_rows=20)
+    ...     gone = vault.unlearn(subject="p-7", request_id="2026-17")
+    ...     gone.removed, gone.remaining, bool(vault.verify())
+    (2, 58, True)
+    >>> with Vault.open(f"{folder.name}/people.uspn") as vault:
+    ...     vault.info().n_records, round(vault.probability({"pays": "late"}), 1)
+    (58, 0.7)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    @classmethod
+    def create(
+        cls,
+        path: PathLike,
+        *,
+        key: PathLike | None = None,
+        guard: bool = False,
+        operator: str | None = None,
+        request_id: str | None = None,
+    ) -> Self:
+        """Make a new vault and open it for writing.
+
+        The private key that signs its certificates is made beside it, in a file with the same name and `.key`, unless
+        `key` says where to put or find it. With `guard` the vault tells when removed ids or subjects come back.
+        """
+        place, asked = resolve(path), Asked.now(request_id, operator)
+        lock = WriterLock(place)
+        try:
+            contents, keys = Contents.empty(place), key_file(place, key)
+            if guard:
+                contents.guard.turn_on()
+            Home.create(
+                place,
+                contents,
+                keys,
+                lambda ledger, public: Statement(
+                    Action.INIT, ledger.link, asked.completed(), SOFTWARE, introduced=public
+                ),
+            )
+            return cls._opened(Home(place, keys, (), lock))
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(
+        cls, path: PathLike, *, write: bool = False, key: PathLike | None = None, components: Iterable[type] = ()
+    ) -> Self:
+        """Open a vault, for reading or for writing; its integrity, version and digests are checked.
+
+        Building blocks of users' own classes are made only if these are passed in `components`. Raises `VaultError`
+        if anything is wrong, and its subclass `VaultBusyError` if somebody else is writing.
+        """
+        place = resolve(path)
+        lock = None
+        if write:
+            require_file(place)
+            lock = WriterLock(place)
+        try:
+            return cls._opened(Home(place, key_file(place, key), components, lock))
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+
+    @classmethod
+    def _opened(cls, home: Home) -> Self:
+        try:
+            home.contents()
+            if home.is_writable:
+                home.require_writable()
+        except BaseException:
+            home.close()
+            raise
+        return cls(home)
+
+    def close(self) -> None:
+        """Close the vault; it is complete on the disk at any time."""
+        self._home.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- records and models ----------------------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        tables: Any,
+        ids: Any = None,
+        subjects: Any = None,
+        *,
+        allow_returning: bool = False,
+        progress: Progress | None = None,
+        request_id: str | None = None,
+        operator: str | None = None,
+    ) -> Outcome:
+        """Store records; if there is a model, it learns them, too.
+
+        `tables` is a table or an iterator of tables. `ids` and `subjects` name the columns that say which record it is
+        and whose, or are lists of them; later tables have them in the same columns. Records that are there already
+        with the same values are skipped, so an ingest that was interrupted can be run again. All tables are stored
+        together or none of them.
+        """
+        self._home.require_writable()
+        contents, asked = self._home.contents(), Asked.now(request_id, operator)
+        action = Action.INGEST if contents.learned is None else Action.ADDITION
+        added, skipped, before = 0, 0, contents.digests
+        reports: list[Report] = []
+        with self._changing():
+            for table in tables if isinstance(tables, Iterator) else [tables]:
+                batch = self._read(contents, table, ids, subjects)
+                known = contents.holds(batch.ids)
+                held = [item for item, there in zip(batch.ids, known, strict=True) if there]
+                fresh = without_known(batch, known, contents.find(held) if held else ())
+                skipped += len(held)
+                if fresh is not None:
+                    refuse_returning(contents, fresh, allow_returning)
+                    reports += _listed(contents.revise([], fresh))
+                    added += len(fresh.ids)
+                if progress is not None:
+                    progress("ingest", added + skipped, 0)
+            if added:
+                tell(progress, "store", 0)
+                certificate = self._commit(contents, action, asked, before, Counts(0, added, len(contents)), reports)
+            else:
+                self._home.forget()
+                certificate = None
+        return Outcome(certificate, reports[-1] if reports else None, 0, added, len(self), skipped)
+
+    def fit(
+        self,
+        *,
+        progress: Progress | None = None,
+        request_id: str | None = None,
+        operator: str | None = None,
+        **parameters: Any,
+    ) -> Outcome:
+        """Learn a model from all records; `parameters` are those of `SPN`. A model that is there is replaced."""
+        self._home.require_writable()
+        contents, asked = self._home.contents(), Asked.now(request_id, operator)
+        if not len(contents):
+            raise NotFittedError("the vault is empty: ingest records first")
+        assert contents.form is not None
+        before = contents.digests
+        with self._changing():
+            tell(progress, "fit", 0)
+            contents.learn(Learned.fit(contents.all(), contents.form.id_column, parameters))
+            tell(progress, "store", 0)
+            certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)), [])
+            tell(progress, "store", 1)
+        return Outcome(certificate, None, 0, 0, len(contents))
+
+    def unlearn(
+        self,
+        ids: Any = None,
+        *,
+        subject: Any = None,
+        missing: Literal["error", "ignore"] = "error",
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        request_id: str | None = None,
+        operator: str | None = None,
+        received: str | None = None,
+    ) -> Outcome:
+        """Remove records by their ids, or all records of a subject: from the file, from the model, for good.
+
+        Returns the certificate, and what opens its commitment for the requesters. With `dry_run` nothing is changed.
+        The last record takes the model with it. What `request_id` and `operator` say stays in the ledger for good: put
+        no personal data into them.
+        """
+        contents, asked = self._home.contents(), Asked.now(request_id, operator, received)
+        names, items = records_to_remove(contents, ids, subject, missing)
+        if dry_run:
+            return self._try_out(contents, names, None)
+        key = self._home.require_writable()
+        contents = self._home.contents()
+        before, settings = contents.digests, contents.settings
+        with self._changing():
+            tell(progress, "revise", 0)
+            report = contents.revise(names, None)
+            contents.guard.note(items)
+            commitment, openings = commit(items)
+            counts = Counts(len(names), 0, len(contents))
+            statement = state_removal(
+                self._home.ledger.link,
+                asked.completed(),
+                SOFTWARE,
+                counts,
+                commitment,
+                before,
+                contents.digests,
+                settings,
+                _revised(_listed(report)),
+                report is not None and report.recoded,
+            )
+            tell(progress, "store", 0)
+            certificate = self._home.commit(statement, [key])
+            tell(progress, "store", 1)
+        return Outcome(certificate, report, len(names), 0, len(contents), openings=tuple(openings))
+
+    def learn(
+        self,
+        table: Any,
+        ids: Any = None,
+        subjects: Any = None,
+        *,
+        dry_run: bool = False,
+        allow_returning: bool = False,
+        progress: Progress | None = None,
+        request_id: str | None = None,
+        operator: str | None = None,
+    ) -> Outcome:
+        """Add records whose ids are new; the model learns them."""
+        contents, asked = self._home.contents(), Asked.now(request_id, operator)
+        form, batch = read_batch(contents, table, ids, subjects)
+        existing = [item for item, there in zip(batch.ids, contents.holds(batch.ids), strict=True) if there]
+        if existing:
+            raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
+        refuse_returning(contents, batch, allow_returning)
+        if dry_run:
+            return self._try_out(contents, [], batch)
+        action = Action.INGEST if contents.learned is None else Action.ADDITION
+        return self._revise(action, asked, [], batch, form, progress)
+
+    def rectify(
+        self,
+        table: Any,
+        ids: Any = None,
+        subjects: Any = None,
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        request_id: str | None = None,
+        operator: str | None = None,
+    ) -> Outcome:
+        """Replace the values of existing records; the old ones are erased."""
+        contents, asked = self._home.contents(), Asked.now(request_id, operator)
+        form, batch = read_batch(contents, table, ids, subjects)
+        require_held(contents, batch.ids)
+        if dry_run:
+            return self._try_out(contents, batch.ids, batch)
+        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
+
+    # -- questions -------------------------------------------------------------------------------------------------
+
+    @property
+    def circuit_(self) -> Circuit:
+        """The circuit that serves the model as it is now; what others have removed meanwhile is not in it."""
+        return self._learned().model.circuit
+
+    @property
+    def root_(self) -> NodeView:
+        """The network as it is now, for reading."""
+        return self._learned().estimator.root_
+
+    def __len__(self) -> int:
+        return len(self._home.contents())
+
+    def ids(self) -> list[RecordId]:
+        """Return the ids of all records, in order."""
+        contents = self._home.contents()
+        return sorted(contents.drafts.ids) if contents.learned is None else contents.learned.model.ids
+
+    def read_id(self, text: str) -> RecordId:
+        """Read an id as people type it: a number if the records have numbers."""
+        form = self._home.contents().form
+        return text if form is None else form.read_id(text)
+
+    def export(self, path: PathLike) -> None:
+        """Write the serving circuit alone into a file, free of records and state; `Circuit.load` reads it."""
+        self.circuit_.save(path)
+
+    # -- evidence --------------------------------------------------------------------------------------------------
+
+    def info(self) -> Info:
+        """Return what the vault is and holds."""
+        return describe(self._home)
+
+    def log(self, first: int = 0) -> list[Envelope]:
+        """Return the entries of the ledger, from one on."""
+        with self._home.database.reading():
+            return [Envelope.decode(encoded) for encoded in entries(self._home.database, first)]
+
+    @property
+    def public_key(self) -> PublicKey:
+        """The public key that fits the private key in use."""
+        self._home.contents()
+        return self._home.public_key
+
+    def verify(
+        self,
+        key: PublicKey | None = None,
+        head: str | None = None,
+        *,
+        relearn: bool = True,
+        progress: Progress | None = None,
+    ) -> Audit:
+        """Check everything: the file, every page, the ledger, and that learning from scratch gives the same digests.
+
+        `key` is a public key, and `head` the digest of an entry, that the auditor knows from elsewhere.
+        """
+        return audit_vault(self._home, key, head, relearn, progress)
+
+    def rotate_key(self, *, request_id: str | None = None, operator: str | None = None) -> Outcome:
+        """Sign with a new private key from now on; the old one introduces it in the ledger and is then wiped."""
+        old, asked, home = self._home.require_writable(), Asked.now(request_id, operator), self._home
+        contents = home.contents()
+        with self._changing():
+            new = home.keys.stage()
+            statement = Statement(
+                Action.KEY_ROTATION,
+                home.ledger.link,
+                asked.completed(),
+                SOFTWARE,
+                Counts(0, 0, len(contents)),
+                contents.digests,
+                contents.digests,
+                contents.settings,
+                introduced=new.public,
+            )
+            certificate = home.commit(statement, [old, new])
+            home.keys.settle(new.public.id)
+        return Outcome(certificate, None, 0, 0, len(contents))
+
+    def turn_guard_on(self) -> None:
+        """Tell from now on when removed ids or subjects come back; a keyed hash of them is kept, never an id."""
+        key = self._home.require_writable()
+        with self._changing():
+            self._home.contents().guard.turn_on()
+            self._home.commit(None, [key])
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Throw away what is in memory if a change is not completed, for whatever reason: it may be half made."""
+        try:
+            yield
+        except OSError as error:
+            self._home.forget()
+            raise VaultError(
+                f"cannot write beside {self._home.path}: {error.strerror}; the vault is complete, try again"
+            ) from error
+        except BaseException:
+            self._home.forget()
+            raise
+
+    def _learned(self) -> Learned:
+        learned = self._home.contents().learned
+        if learned is None:
+            raise NotFittedError("the vault has no model yet: call fit first")
+        return learned
+
+    def _read(self, contents: Contents, table: Any, ids: Any, subjects: Any) -> Batch:
+        """Read a table, and take over what it tells of the form."""
+        contents.form, batch = read_batch(contents, table, ids, subjects)
+        return batch
+
+    def _try_out(self, contents: Contents, minus: Sequence[RecordId], plus: Batch | None) -> Outcome:
+        added = 0 if plus is None else len(plus.ids)
+        with self._changing():
+            report = contents.revise(minus, plus, dry_run=True)
+        return Outcome(None, report, len(minus), added, len(contents) - len(minus) + added)
+
+    def _revise(
+        self,
+        action: Action,
+        asked: Asked,
+        minus: Sequence[RecordId],
+        plus: Batch,
+        form: Form,
+        progress: Progress | None,
+    ) -> Outcome:
+        self._home.require_writable()
+        contents = self._home.contents()
+        before = contents.digests
+        with self._changing():
+            tell(progress, "revise", 0)
+            contents.form = form
+            report = contents.revise(minus, plus)
+            counts = Counts(len(minus), len(plus.ids), len(contents))
+            tell(progress, "store", 0)
+            certificate = self._commit(contents, action, asked, before, counts, _listed(report))
+            tell(progress, "store", 1)
+        return Outcome(certificate, report, counts.removed, counts.added, counts.remaining)
+
+    def _commit(
+        self,
+        contents: Contents,
+        action: Action,
+        asked: Asked,
+        before: Digests | None,
+        counts: Counts,
+        reports: Sequence[Report],
+    ) -> Envelope | None:
+        key = self._home.require_key()
+        statement = Statement(
+            action,
+            self._home.ledger.link,
+            asked.completed(),
+            SOFTWARE,
+            counts,
+            before,
+            contents.digests,
+            contents.settings,
+            _revised(reports),
+            any(report.recoded for report in reports),
+        )
+        return self._home.commit(statement, [key])
+
+
+def _listed(report: Report | None) -> list[Report]:
+    return [] if report is None else [report]
+
+
+def _revised(reports: Sequence[Report]) -> tuple[Revised, ...]:
+    changes = (change for report in reports for change in report.changed_operations)
+    return count_revised((change.before.value, change.after.value) for change in changes)
