@@ -224,7 +224,7 @@ def test_what_a_change_does_the_opposite_change_undoes(order, n_minus, n_plus, w
     data = example_slice()
     minus, plus, staying = (np.sort(rows) for rows in np.split(np.array(order), [n_minus, n_minus + n_plus]))
     old = GTest(0.7, 0 if with_tables else 1000).learn(data, np.append(staying, minus))
-    known = (data.scope, data.encoding.sizes, data.encoding.prints, x_log_x_table())
+    known = (data.scope, data.encoding.sizes, data.encoding.prints, x_log_x_table(), staying[:0])
     words = old.copy()
     shift_pairs(words, 0, data.records.codes, staying, minus, plus, *known)
     fresh = GTest(0.7, 0 if with_tables else 1000).learn(data, np.append(staying, plus))

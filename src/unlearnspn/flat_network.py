@@ -43,7 +43,7 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.exact_sum import Rows, Words
-from unlearnspn.growing import OPEN, grow
+from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
 from unlearnspn.rebuilding import gather, holder_of_rows
@@ -197,7 +197,7 @@ class FlatNetwork:
     def _allocate(self, number: int) -> int:
         at = self.used
         if at + number > self.words.size:
-            grown = np.zeros(max(at + number, at + at // 2), np.int64)
+            grown = np.zeros(at + max(number, spare_words(at)), np.int64)
             grown[:at] = self.words[:at]
             self.words = grown
         self.used += number
@@ -255,6 +255,12 @@ class FlatNetwork:
         self.words[used : self.used] = 0
         self.used, self._next_outside = mark
 
+    def trim(self) -> None:
+        """Give back room that will not be needed soon."""
+        room = self.used + min(spare_words(self.used), max(self.used // 16, _FIRST_ROOM))
+        if room < self.words.size:
+            self.words = np.concatenate([self.words[: self.used], np.zeros(room - self.used, np.int64)])
+
     def tidy_up(self) -> bool:
         """Give room back, once most of it belongs to nobody; tell whether that was so."""
         if self.wasted <= max(self.used // 2, _FIRST_ROOM):
@@ -276,6 +282,7 @@ class FlatNetwork:
         packed.outdated = self.outdated
         packed.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
         packed._shown.update((moved[node], shown) for node, shown in self._shown.items() if node in moved)
+        packed.trim()
         return packed
 
     def _copy(self, other: FlatNetwork, node: int) -> int:

@@ -54,6 +54,9 @@ from unlearnspn.slices import Counts, Scope
 #: In place of where the statistics of a leaf start: Python has yet to learn them.
 OPEN = -(1 << 62)
 
+#: So many words that it matters if they are not needed.
+_MUCH_ROOM = 1 << 20
+
 
 class Plot(NamedTuple):
     """What a node is grown from: its place, and which part of all rows are its."""
@@ -225,10 +228,16 @@ def leaves_of(ground: Ground, plot: Plot, owners: Counts) -> Words:
 
 
 @njit(cache=True, nogil=True)
+def spare_words(used: int) -> int:
+    """Return how much room there should be beyond the words in use, so that it is rarely made and little is wasted."""
+    return max(used // 8, min(used // 2, _MUCH_ROOM))
+
+
+@njit(cache=True, nogil=True)
 def _with_room(words: Words, used: int, number: int) -> Words:
     if used + number <= words.size:
         return words
-    grown = np.zeros(max(used + number, used + used // 2), np.int64)
+    grown = np.zeros(used + max(number, spare_words(used)), np.int64)
     grown[:used] = words[:used]
     return grown
 

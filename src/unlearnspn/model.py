@@ -118,6 +118,7 @@ class Model:
         learner = settings.learner(records, records.encoding)
         network = FlatNetwork(learner.inside)
         network.root = network.grow(learner, settings.root_place, records.rows)
+        network.trim()
         return cls(settings, records, learner, network)
 
     def relearn(self) -> Model:

@@ -225,7 +225,7 @@ def _pairs_now(
     start = node + words[node + INDEPENDENCE]
     pairs = words[start : start + length_of_answer(words, start)].copy()
     staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
-    shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs)
+    shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
     kept_alike = keeps_tables(pairs, START) == (rows.size > ground.tables_above)
     return pairs, kept_alike and answers_hold(pairs, START, ground.cut)
 

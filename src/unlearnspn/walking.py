@@ -166,12 +166,29 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
 
 
 @inlined
+def _count_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Words:
+    """Count for the one row that comes or goes how many others have its codes; -1 where some have no value."""
+    scope, at = scope_at(words, node), node + words[node + MARGINALS]
+    row = minus[0] if minus.size else plus[0]
+    alike = np.empty(scope.size, np.int64)
+    for i in range(scope.size):
+        code = np.int64(ground.codes[row, scope[i]])
+        alike[i] = words[at + code] - minus.size if words[at] == 0 else -1
+        at += ground.sizes[scope[i]]
+    return alike
+
+
+@inlined
 def _shift_independence(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> None:
+    """Make a change in what is known of pairs, before it is made in the marginals."""
     start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
-    staying = minus[:0].copy()
+    staying, alike = minus[:0].copy(), minus[:0].copy()
     if not keeps_tables(words, start):
         staying = rows_staying(words, ground, node, minus, plus)
-    shift_pairs(words, start, ground.codes, staying, minus, plus, scope, ground.sizes, ground.prints, ground.logs)
+    elif minus.size + plus.size == 1:
+        alike = _count_alike(words, ground, node, minus, plus)
+    sizes, prints = ground.sizes, ground.prints
+    shift_pairs(words, start, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, alike)
 
 
 @njit(cache=True, nogil=True)

@@ -233,9 +233,10 @@ def _shift_tables(
     sizes: Counts,
     prints: Keys,
     logs: Counts,
+    alike: Counts,
     sign: int,
 ) -> None:
-    """Count rows in, or out, in an answer that has tables."""
+    """Count rows in, or out, in an answer that has tables; see `shift_pairs`."""
     at = start + HEAD + PER_PAIR * words[start + N_PAIRS]
     for k in range(words[start + N_PAIRS]):
         pair = start + HEAD + PER_PAIR * k
@@ -250,10 +251,13 @@ def _shift_tables(
             cells[cell] -= gone
             if a > 0 and b > 0:
                 in_row, in_column = START, START
-                for c in range(1, n_columns):
-                    in_row += cells[a * n_columns + c]
-                for c in range(1, n_rows):
-                    in_column += cells[c * n_columns + b]
+                if alike.size and alike[hub] >= 0 and alike[other] >= 0:
+                    in_row, in_column = alike[hub], alike[other]
+                else:
+                    for c in range(1, n_columns):
+                        in_row += cells[a * n_columns + c]
+                    for c in range(1, n_rows):
+                        in_column += cells[c * n_columns + b]
                 others = words[pair + TOTAL] - gone
                 words[pair + HALF_G] += sign * _gain_of_g(cells[cell], in_row, in_column, others, logs)
                 words[pair + TOTAL] += sign
@@ -369,14 +373,17 @@ def shift_pairs(
     sizes: Counts,
     prints: Keys,
     logs: Counts,
+    alike: Counts,
 ) -> None:
     """Take rows out of an answer that starts somewhere, and put others in.
 
-    `staying` are all other rows that the answer is of; they do not matter if it has tables.
+    `staying` are all other rows that the answer is of; they do not matter if it has tables. If it is but one row that
+    comes or goes, `alike` may tell how many others have its code of each variable of the scope, where all have a value
+    (else it is -1): that saves adding up rows and columns of tables.
     """
     if keeps_tables(words, start):
-        _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, OUT)
-        _shift_tables(words, start, codes, plus, scope, sizes, prints, logs, IN)
+        _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, alike, OUT)
+        _shift_tables(words, start, codes, plus, scope, sizes, prints, logs, alike, IN)
         return
     if (minus.size + plus.size) * _effort(words[start + N_PAIRS], scope.size, codes.shape[1]) > words[start + N_PAIRS]:
         _count_anew(words, start, codes, np.concatenate((staying, plus)), scope, sizes, prints, logs)

@@ -54,7 +54,7 @@ class GTest:
         encoding, revised, after = data.encoding, statistics.copy(), rows()
         staying, logs = after[~np.isin(after, plus)], x_log_x_table()
         codes, sizes, prints = data.records.codes, encoding.sizes, encoding.prints
-        shift_pairs(revised, 0, codes, staying, minus, plus, data.scope, sizes, prints, logs)
+        shift_pairs(revised, 0, codes, staying, minus, plus, data.scope, sizes, prints, logs, plus[:0])
         kept_alike = keeps_tables(revised, 0) == (after.size > self.tables_above)
         if kept_alike and answers_hold(revised, 0, float(self.threshold)):
             return revised
