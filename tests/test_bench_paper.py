@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unlearnspn import SPN, model
+from unlearnspn import SPN
 from unlearnspn.bench.checking import NotRetrainedError
 from unlearnspn.bench.datasets import load
 from unlearnspn.bench.generated import generate
@@ -64,23 +64,21 @@ def test_targets_of_removal(name, setting, bound):
     assert row["spflow_retrain_total_s"].value == 3500.0
 
 
-def test_training_without_state_is_left_out_where_there_is_none(sample, monkeypatch):
-    monkeypatch.delattr(model, "learn_without_state", raising=False)
-    times = training.time_training(sample, SPN)
-    assert times.without_state is None
-    assert "overhead" not in training.as_row("adult", "ours", [times], None)
+@pytest.mark.parametrize("make", [SPN, SPN.from_paper])
+def test_training_without_state_gives_the_same_circuit(sample, make):
+    spn = sample.data.spn(make, random_state=3, min_rows=20)
+    circuit = training._WithoutState(**spn.get_params(deep=False)).fit(sample.data.frame)._model
+    assert circuit == spn.fit(sample.data.frame).circuit_
 
 
-def test_training_without_state_is_timed_where_there_is_some(sample, monkeypatch):
-    given = []
-    monkeypatch.setattr(model, "learn_without_state", lambda *arguments: given.append(arguments), raising=False)
+def test_training_is_timed_with_and_without_state(sample):
     times = training.time_training(sample, SPN)
-    assert isinstance(given[0][0], SPN)
-    assert given[0][1] is sample.data.frame
-    row = training.as_row("adult", "ours", [training.Training(1.2, 1.0)], [120.0])
-    assert times.without_state is not None
+    assert 0 < times.seconds < times.with_state
+    assert times.without_state > 0
+    row = training.as_row("adult", "ours", [training.Training(1.0, 1.2, 1.0)], [120.0])
+    assert row["overhead"].value == pytest.approx(1.2)
     assert row["overhead"].reached is False
-    assert row["spflow_ratio"].value == pytest.approx(100.0)
+    assert row["spflow_ratio"].value == pytest.approx(120.0)
 
 
 def test_floors_are_those_of_our_leaves():

@@ -47,8 +47,9 @@ class Ground(structref.StructRefProxy):
     #: How each variable's leaves keep their statistics, and whether it can be part of a tree.
     leaf_kinds: npt.NDArray[np.uint8]
     joins_tree: Flags
-    #: Whether compiled code can ask all questions.
+    #: Whether compiled code can ask all questions, and whether the answers are kept.
     is_compiled: bool
+    keeps_answers: bool
     min_rows: int
     cut: float
     #: Among more records than this the independence test keeps tables.
@@ -80,6 +81,7 @@ def make_ground(
     leaf_kinds: npt.NDArray[np.uint8],
     joins_tree: Flags,
     is_compiled: bool,
+    keeps_answers: bool,
     min_rows: int,
     cut: float,
     tables_above: int,
@@ -105,6 +107,7 @@ def make_ground(
         leaf_kinds,
         joins_tree,
         is_compiled,
+        keeps_answers,
         min_rows,
         cut,
         tables_above,

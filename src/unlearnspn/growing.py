@@ -214,9 +214,11 @@ def write(
     words: Words, used: int, ground: Ground, plot: Plot, answer: Answer, n_parts: int, leaves: Words, rows: Rows
 ) -> tuple[Words, int]:
     """Write a node whose parts are yet to come; return the words, and where the next ones go."""
-    scope = plot.scope
+    scope, independence, clustering = plot.scope, answer.independence, answer.clustering
+    if not ground.keeps_answers:
+        independence, clustering = independence[:0], clustering[:0]
     length = HEAD + 2 * scope.size + 2 * n_parts + leaves.size
-    length += answer.marginals.size + answer.independence.size + answer.clustering.size
+    length += answer.marginals.size + independence.size + clustering.size
     for i in range(1, leaves.size, 2):
         length += max(leaves[i], 0)
     keeps = plot.keeps_rows and answer.operation != blocks.SPLIT_DATA
@@ -237,8 +239,8 @@ def write(
     at += 2 * scope.size + 2 * n_parts + leaves.size
     for head, statistics in (
         (MARGINALS, answer.marginals),
-        (INDEPENDENCE, answer.independence),
-        (CLUSTERING, answer.clustering),
+        (INDEPENDENCE, independence),
+        (CLUSTERING, clustering),
     ):
         words[node + head] = at - node if statistics.size else 0
         words[at : at + statistics.size] = statistics

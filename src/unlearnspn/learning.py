@@ -74,6 +74,8 @@ class Learner:
     leaves: Sequence[Leaf[Any]]
     #: The joint distribution of the categorical variables of a naive factorization, if they are to have one.
     tree: ChowLiu | None = None
+    #: Whether nodes keep what was asked, so that it can be asked again.
+    keeps_answers: bool = True
     #: The limbs of each variable's sums, as they are now: records go on to others.
     windows: Counts = field(init=False)
 
@@ -128,6 +130,7 @@ class Learner:
             self.inside.leaves,
             self._joins_tree,
             self.inside.independence and self.inside.clustering,
+            self.keeps_answers,
             self.min_rows,
             float(asks.threshold),
             asks.tables_above,
@@ -297,8 +300,8 @@ class Learner:
             n_records,
             marginals=decision.marginals,
             informative=decision.informative,
-            independence=decision.independence,
-            clustering=decision.clustering,
+            independence=decision.independence if self.keeps_answers else None,
+            clustering=decision.clustering if self.keeps_answers else None,
             rows=rows,
             members=members or (0, 0),
             connected=place.connected,

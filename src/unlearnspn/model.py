@@ -72,12 +72,13 @@ class Settings:
         """Where the root of a network stands."""
         return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"), keeps_rows=False)
 
-    def learner(self, records: Records, encoding: Encoding) -> Learner:
+    def learner(self, records: Records, encoding: Encoding, keeps_answers: bool = True) -> Learner:
         """Return the learner for records under an encoding."""
         clustering = self.clustering
         if self.target is not None:
             clustering = ByClass(self.target, self.min_rows, clustering)
-        return Learner(records, encoding, self.min_rows, self.independence, clustering, self.leaves, self.tree)
+        blocks = (self.independence, clustering, self.leaves, self.tree)
+        return Learner(records, encoding, self.min_rows, *blocks, keeps_answers)
 
 
 class Model:
@@ -158,23 +159,12 @@ class Model:
         if self._circuit is None:
             _ = self.digests  # which name the parts that can be taken over
             layout = lower(self._derivation.express(self.learner, self.network))
-            self._circuit = Circuit(layout, self._domains(), self.origin)
+            self._circuit = Circuit(layout, _domains(self.settings, self.records), self.origin)
         return self._circuit
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
         self._derivation = other._derivation
-
-    def _domains(self) -> Domains:
-        records, encoding = self.records, self.records.encoding
-        schema, leaves = self.settings.schema, self.settings.leaves
-        return Domains(
-            tuple(
-                Domain(v.name, v.kind, v.family, leaf.categories(Slice(records, encoding, np.array([number]), 0)))
-                for number, (v, leaf) in enumerate(zip(schema.variables, leaves, strict=True))
-            ),
-            schema.id_column,
-        )
 
     def digest(self) -> str:
         """Digest the released model."""
@@ -239,6 +229,29 @@ class Model:
             state_digest_after=request.digests[1],
             dry_run=dry_run,
         )
+
+
+def _domains(settings: Settings, records: Records) -> Domains:
+    """Return what a circuit shows of the columns."""
+    schema = settings.schema
+    return Domains(
+        tuple(
+            Domain(v.name, v.kind, v.family, leaf.categories(Slice(records, records.encoding, np.array([number]), 0)))
+            for number, (v, leaf) in enumerate(zip(schema.variables, settings.leaves, strict=True))
+        ),
+        schema.id_column,
+    )
+
+
+def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Table) -> Circuit:
+    """Learn the same circuit as a model's, keeping nothing that only requests need: to see what these cost."""
+    records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table, digested=False)
+    learner = settings.learner(records, records.encoding, keeps_answers=False)
+    network = FlatNetwork(learner.inside)
+    network.root = network.grow(learner, settings.root_place, records.rows)
+    digests.digest_network(learner, network)  # which names the parts that are alike
+    layout = lower(Derivation().express(learner, network))
+    return Circuit(layout, _domains(settings, records), table.origin)
 
 
 class _Request:

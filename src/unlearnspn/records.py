@@ -89,10 +89,14 @@ class Records:
         self._salt = np.uint64(derive_key(seed, "landmark"))
 
     @classmethod
-    def learn(cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table) -> Records:
-        """Code a whole table."""
+    def learn(
+        cls, schema: Schema, seed: int, n_bins: int, ids: Sequence[RecordId], table: Table, digested: bool = True
+    ) -> Records:
+        """Code a whole table, and digest it if there are to be digests."""
         records = cls(schema, seed, n_bins)
         records._fill(ids, table)
+        if digested:
+            records.multiset = records._multiset_of(records.rows, records.encoding)
         return records
 
     @classmethod
@@ -269,7 +273,6 @@ class Records:
         self.ids[:] = ids
         self._refuse_collisions(lambda: self.keys)
         self._complete(rows, self._learn_coders(rows, table))
-        self.multiset = self._multiset_of(rows, self.encoding)
 
     def _complete(self, rows: Rows, coders: list[Coder]) -> None:
         """Take coders over, and derive what follows from them."""
