@@ -24,9 +24,11 @@ VARIANTS: list[dict[str, Any]] = [
     {},
     *({"min_rows": value} for value in (50, 100)),
     *({"threshold": value} for value in (2.0, 5.0)),
-    *({"epsilon": value} for value in (0.01, 0.5, 1.0, 2.0)),
-    *({"max_rounds": value} for value in (0, 3, 10)),
-    {"max_rounds": 10, "epsilon": 0.5},
+    *({"n_clusters": value} for value in (2, 4, 16)),
+    *({"max_rounds": value} for value in (1, 10)),
+    {"n_clusters": 2, "max_rounds": 1},
+    {"n_clusters": 2, "max_rounds": 10, "epsilon": 0.5},
+    {"factorization": "naive"},
     *({"n_bins": value} for value in (4, 8, 16)),
     *({"alpha": value} for value in (0.1, 1.0)),
     *({"min_std": value} for value in (0.01, 0.2)),
@@ -48,11 +50,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=8, help="how many samples")
     options = parser.parse_args(arguments)
     data = {name: load(name, options.folder) for name in NAMES}
-    print(f"{'':<32}" + "".join(f"{name:>10}" for name in NAMES))
+    print(f"{'':<44}" + "".join(f"{name:>10}" for name in NAMES))
     for variant in track(VARIANTS, "Fitting"):
         label = ", ".join(f"{key}={value}" for key, value in variant.items()) or "default"
         scores = [held_out(everything, variant, options.seeds) for everything in data.values()]
-        print(f"{label:<32}" + "".join(f"{score:>10.2f}" for score in scores))
+        print(f"{label:<44}" + "".join(f"{score:>10.2f}" for score in scores))
     return 0
 
 

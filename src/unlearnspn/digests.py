@@ -30,6 +30,7 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import describe_rounds
+from unlearnspn.compiling import START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, have_outside, undigested
 from unlearnspn.ground import Ground, space_of
@@ -55,7 +56,7 @@ def _extended(buffer: Words, used: int, more: Words) -> Words:
     return buffer
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
     """Hash how many records have each category, whatever their codes; missing values are left out."""
     low, high = np.uint64(0), np.uint64(0)
@@ -68,7 +69,7 @@ def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
     return np.array([np.int64(low), np.int64(high)])
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     leaves, scope = leaves_at(words, node), scope_at(words, node)
     starts = np.zeros(ground.sizes.size, np.int64)
@@ -93,7 +94,7 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
     return buffer, used
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     head = words[node + MEMBERS : node + MEMBERS + 4]  # and the hash of the marginals
     for more in (np.array([words[node + KEY]]), head, informative_at(words, node), numbers_at(words, node)):
@@ -119,8 +120,8 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Words, Co
     Return the nodes, children before their parents; the words; where those of each node start and end, and its parts.
     """
     nodes = undigested(words, root)
-    buffer, used = np.empty(1024, np.int64), 0
-    parts, n_parts = np.empty(64, np.int64), 0
+    buffer, used = np.empty(1024, np.int64), START
+    parts, n_parts = np.empty(64, np.int64), START
     bounds = np.empty((nodes.size, 4), np.int64)
     for i in range(nodes.size):
         node = nodes[i]

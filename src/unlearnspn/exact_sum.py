@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from unlearnspn.compiling import IN
 from unlearnspn.hashing import integer_bytes
 
 Rows = npt.NDArray[np.int64]
@@ -124,7 +125,7 @@ def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
 def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
     """Put some rows of a column into moments that start at a word."""
     for row in rows:
-        add_value(words, at, bits[row, column], window, 1)
+        add_value(words, at, bits[row, column], window, IN)
     carry(words, at, window)
 
 

@@ -41,7 +41,8 @@ from unlearnspn.blocks import (
     leaves_at,
     parts_at,
 )
-from unlearnspn.clustering.lloyd import learn_rounds, pick_seeds
+from unlearnspn.clustering.lloyd import go_on, learn_rounds, next_centroids, pick_seeds, rounds_at
+from unlearnspn.compiling import IN, START, inlined
 from unlearnspn.exact_sum import Rows, Words, add_values
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
@@ -68,7 +69,10 @@ class Plot(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What was asked of a node: as in `Decision`, and the cluster of each row if it is these that are split."""
+    """What was asked of a node: as in `Decision`, and the cluster of each row if it is these that are split.
+
+    There are no clusters of rows if those that were there before have all kept theirs.
+    """
 
     operation: int
     marginals: Counts
@@ -77,6 +81,18 @@ class Answer(NamedTuple):
     groups: Counts
     clustering: Words
     labels: Counts
+
+
+class Known(NamedTuple):
+    """What is known of a node from before, brought up to date; empty where nothing is."""
+
+    marginals: Counts
+    independence: Words
+    #: Whether the same pairs would be asked and give the same answers.
+    same_pairs: bool
+    clustering: Words
+    #: How many rounds lead to the same centroids; -1 if there are other seeds.
+    n_rounds: int
 
 
 class Growth(NamedTuple):
@@ -105,22 +121,46 @@ def find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows
     return informative
 
 
-@njit(cache=True, nogil=True)
-def ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Words) -> Words:
-    """Ask which variables depend on each other, with the help of an earlier answer that was brought up to date."""
-    sizes, prints, with_tables = ground.sizes, ground.prints, rows.size > ground.tables_above
-    return ask_pairs(ground.codes, rows, scope, sizes, prints, ground.cut, ground.logs, known, with_tables)
-
-
-@njit(cache=True, nogil=True)
-def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
-    """Ask the questions of Algorithm 1 in its order."""
-    scope, nothing = plot.scope, np.zeros(0, np.int64)
+@inlined
+def _count_marginals(ground: Ground, scope: Scope, rows: Rows) -> Counts:
     n_codes = 0
     for v in scope:
         n_codes += ground.sizes[v]
     marginals = np.zeros(n_codes, np.int64)
-    add_codes(ground.codes, rows, scope, ground.sizes, marginals, 1)
+    add_codes(ground.codes, rows, scope, ground.sizes, marginals, IN)
+    return marginals
+
+
+@inlined
+def _ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Known) -> Words:
+    if known.same_pairs:
+        return known.independence
+    sizes, prints, with_tables = ground.sizes, ground.prints, rows.size > ground.tables_above
+    pairs = known.independence
+    return ask_pairs(ground.codes, rows, scope, sizes, prints, ground.cut, ground.logs, pairs, with_tables)
+
+
+@inlined
+def _cluster(ground: Ground, plot: Plot, rows: Rows, known: Known) -> tuple[Words, Counts]:
+    space = space_of(ground, plot.scope, plot.key)
+    if known.clustering.size == 0 or known.n_rounds < 0:
+        return learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
+    rounds = rounds_at(known.clustering, START, space.offsets[-1])
+    if known.n_rounds == len(rounds.sums):
+        return known.clustering, np.zeros(0, np.int64)
+    n_known = known.n_rounds + 1
+    centroids = rounds.centroids[: n_known + 1].copy()
+    centroids[n_known] = next_centroids(space, rounds, known.n_rounds)
+    counts, sums = rounds.counts[:n_known].copy(), rounds.sums[:n_known].copy()
+    return go_on(space, rounds.seeds, centroids, counts, sums, rows, ground.max_rounds)
+
+
+@njit(cache=True, nogil=True)
+def ask(ground: Ground, plot: Plot, rows: Rows, known: Known) -> Answer:
+    """Ask the questions of Algorithm 1 in its order, with the help of what is known."""
+    scope, nothing, marginals = plot.scope, np.zeros(0, np.int64), known.marginals
+    if marginals.size == 0:
+        marginals = _count_marginals(ground, scope, rows)
     if scope.size == 1:
         return Answer(blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing)
     informative = find_informative(ground, scope, marginals, rows)
@@ -131,13 +171,12 @@ def ask(ground: Ground, plot: Plot, rows: Rows) -> Answer:
         return Answer(blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing)
     independence, groups = nothing, nothing
     if not plot.connected:
-        independence = ask_independence(ground, scope, rows, nothing)
+        independence = _ask_independence(ground, scope, rows, known)
         groups = answered_groups(independence, scope.size)
         if groups.any():
             return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)
-    space = space_of(ground, scope, plot.key)
-    clustering, labels = learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
-    split = labels.size > 0 and labels.min() < labels.max()
+    clustering, labels = _cluster(ground, plot, rows, known)
+    split = np.count_nonzero(rounds_at(clustering, START, START).sizes) > 1
     operation = blocks.SPLIT_DATA if split else blocks.NAIVE_FACTORIZATION
     return Answer(operation, marginals, informative, independence, groups, clustering, labels)
 
@@ -194,7 +233,7 @@ def _with_room(words: Words, used: int, number: int) -> Words:
     return grown
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) -> int:
     """Write the rows that a node keeps, and their fingerprint; return where the next words go."""
     words[node + ROWS], words[node + N_ROWS] = used, rows.size
@@ -253,7 +292,7 @@ def write(
         kept[i], kept[i + 1] = v, at - node if number > 0 else number
         if v == TREE:
             tree = tree_scope(ground, scope, answer.informative)
-            shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, 1)
+            shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, IN)
         elif number > 0:
             window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
             add_values(words, at, ground.bits, rows, ground.place[v], window)
@@ -284,11 +323,12 @@ def grow(
     """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
     root, nothing = used, np.zeros(0, np.int64)
     opened, n_opened = np.empty(16, np.int64), 0
+    unknown = Known(nothing, nothing, False, nothing, -1)
     pending = [Plot(-1, 0, scope, key, flags[0], flags[1], 0, rows.size)]
     while pending:
         plot = pending.pop()
         own, node = rows[plot.start : plot.end], used
-        answer = ask(ground, plot, own)
+        answer = ask(ground, plot, own, unknown)
         if plot.parent >= 0:
             parts_at(words, plot.parent)[plot.number] = node
         if answer.operation == blocks.SPLIT_DATA:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from unlearnspn import blocks
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -31,31 +30,27 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import (
-    go_on,
     label,
-    learn_rounds,
     length_of_rounds,
-    next_centroids,
-    pick_seeds,
     rounds_at,
     rounds_that_hold,
     shift_rounds,
 )
+from unlearnspn.compiling import IN, OUT, START, inlined
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
     Answer,
+    Known,
     Plot,
-    ask_independence,
+    ask,
     divide,
-    find_informative,
     firsts_of_groups,
     leaves_of,
     sort_by_label,
     write,
 )
 from unlearnspn.independence.asked_pairs import (
-    answered_groups,
     answers_hold,
     keeps_tables,
     length_of_answer,
@@ -145,7 +140,7 @@ def all_below(words: Words, node: int) -> Words:
     return nodes[:n_nodes].copy()
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _not_needed(words: Words, node: int, parts: Words) -> Words:
     """Return a node that has been replaced, and all below those of its parts that were not kept; -1 for kept ones."""
     nodes = np.full(1, node)
@@ -201,7 +196,7 @@ def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Row
     return rows[:n_staying]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _plot(words: Words, node: int, n_rows: int) -> Plot:
     parent = words[node + PARENT]
     is_cluster = parent >= 0 and words[parent + OPERATION] == SPLIT_DATA
@@ -209,75 +204,53 @@ def _plot(words: Words, node: int, n_rows: int) -> Plot:
     return Plot(parent, 0, scope, key, words[node + CONNECTED] == 1, is_cluster, 0, n_rows)
 
 
-@njit(cache=True, nogil=True)
-def _ask_independence_again(
-    words: Words, ground: Ground, node: int, scope: Scope, rows: Rows, minus: Rows, plus: Rows
-) -> Words:
-    """Bring what was asked up to date, and ask for pairs that have to be asked now."""
-    if words[node + INDEPENDENCE] == 0:
-        known = np.zeros(0, np.int64)
-    else:
-        start = node + words[node + INDEPENDENCE]
-        known = words[start : start + length_of_answer(words, start)].copy()
-        staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
-        shift_pairs(known, 0, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs)
-        kept_alike = keeps_tables(known, 0) == (rows.size > ground.tables_above)
-        if kept_alike and answers_hold(known, 0, ground.cut):
-            return known
-    return ask_independence(ground, scope, rows, known)
-
-
-@njit(cache=True, nogil=True)
-def _cluster_again(
-    words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, minus: Rows, plus: Rows
-) -> tuple[Words, Counts]:
-    """Bring clusters up to date; the labels of all rows are empty if none but those that come have another."""
-    space = space_of(ground, plot.scope, plot.key)
-    if words[node + CLUSTERING] == 0:
-        return learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
-    start, width = node + words[node + CLUSTERING], space.offsets[-1]
-    revised = words[start : start + length_of_rounds(words, start, width)].copy()
-    rounds = rounds_at(revised, 0, width)
-    shift_rounds(space, rounds, minus, -1)
-    shift_rounds(space, rounds, plus, 1)
-    holding = rounds_that_hold(space, rounds, minus, plus)
-    if holding < 0:
-        return learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
-    if holding == len(rounds.sums):
-        return revised, np.zeros(0, np.int64)
-    known = holding + 1
-    centroids = rounds.centroids[: known + 1].copy()
-    centroids[known] = next_centroids(space, rounds, holding)
-    counts, sums = rounds.counts[:known].copy(), rounds.sums[:known].copy()
-    return go_on(space, rounds.seeds, centroids, counts, sums, rows, ground.max_rounds)
-
-
-@njit(cache=True, nogil=True)
-def _ask_again(words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, minus: Rows, plus: Rows) -> Answer:
-    """Ask the questions of Algorithm 1 again, with the help of what was answered before; as `ask` would."""
-    scope, nothing = plot.scope, np.zeros(0, np.int64)
+@inlined
+def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus: Rows, plus: Rows) -> Counts:
     start, n_codes = node + words[node + MARGINALS], 0
     for v in scope:
         n_codes += ground.sizes[v]
     marginals = words[start : start + n_codes].copy()
-    add_codes(ground.codes, minus, scope, ground.sizes, marginals, -1)
-    add_codes(ground.codes, plus, scope, ground.sizes, marginals, 1)
-    informative = find_informative(ground, scope, marginals, rows)
-    if not informative.all():
-        operation = blocks.SPLIT_UNINFORMATIVE if informative.any() else blocks.NAIVE_FACTORIZATION
-        return Answer(operation, marginals, informative, nothing, nothing, nothing, nothing)
-    if rows.size <= ground.min_rows:
-        return Answer(blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing)
-    independence, groups = nothing, nothing
-    if not plot.connected:
-        independence = _ask_independence_again(words, ground, node, scope, rows, minus, plus)
-        groups = answered_groups(independence, scope.size)
-        if groups.any():
-            return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)
-    clustering, labels = _cluster_again(words, ground, node, plot, rows, minus, plus)
-    split = np.count_nonzero(rounds_at(clustering, 0, 0).sizes) > 1
-    operation = SPLIT_DATA if split else blocks.NAIVE_FACTORIZATION
-    return Answer(operation, marginals, informative, independence, groups, clustering, labels)
+    add_codes(ground.codes, minus, scope, ground.sizes, marginals, OUT)
+    add_codes(ground.codes, plus, scope, ground.sizes, marginals, IN)
+    return marginals
+
+
+@inlined
+def _pairs_now(
+    words: Words, ground: Ground, node: int, scope: Scope, rows: Rows, minus: Rows, plus: Rows
+) -> tuple[Words, bool]:
+    """Bring the pairs that were asked up to date, and tell whether the same would be asked and answer alike."""
+    if words[node + INDEPENDENCE] == 0:
+        return np.zeros(0, np.int64), False
+    start = node + words[node + INDEPENDENCE]
+    pairs = words[start : start + length_of_answer(words, start)].copy()
+    staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
+    shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs)
+    kept_alike = keeps_tables(pairs, START) == (rows.size > ground.tables_above)
+    return pairs, kept_alike and answers_hold(pairs, START, ground.cut)
+
+
+@inlined
+def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows, plus: Rows) -> tuple[Words, int]:
+    """Bring the rounds of k-means up to date, and tell how many lead to the same centroids."""
+    if words[node + CLUSTERING] == 0:
+        return np.zeros(0, np.int64), -1
+    space = space_of(ground, plot.scope, plot.key)
+    start, width = node + words[node + CLUSTERING], space.offsets[-1]
+    revised = words[start : start + length_of_rounds(words, start, width)].copy()
+    rounds = rounds_at(revised, START, width)
+    shift_rounds(space, rounds, minus, OUT)
+    shift_rounds(space, rounds, plus, IN)
+    return revised, rounds_that_hold(space, rounds, minus, plus)
+
+
+@inlined
+def _know(words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, minus: Rows, plus: Rows) -> Known:
+    """Bring what a node knows up to date."""
+    marginals = _marginals_now(words, ground, node, plot.scope, minus, plus)
+    pairs, same_pairs = _pairs_now(words, ground, node, plot.scope, rows, minus, plus)
+    rounds, n_rounds = _rounds_now(words, ground, node, plot, minus, plus)
+    return Known(marginals, pairs, same_pairs, rounds, n_rounds)
 
 
 @njit(cache=True, nogil=True)
@@ -289,7 +262,7 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, minus: Rows, plu
     operation = words[node + OPERATION]
     large = minus.size + plus.size > max(LARGE_SHARE * rows.size, 1)
     if not large:
-        answer = _ask_again(words, ground, node, plot, rows, minus, plus)
+        answer = ask(ground, plot, rows, _know(words, ground, node, plot, rows, minus, plus))
         if answer.operation == operation:
             if operation == SPLIT_DATA:
                 return _rebuild_split(words, used, ground, node, plot, answer, rows, minus, plus)
@@ -298,7 +271,7 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, minus: Rows, plu
     return Rebuilt(words, used, -1, 0, False, nothing, nothing, nothing, wanted)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _rebuild_product(
     words: Words,
     used: int,
@@ -337,19 +310,19 @@ def _rebuild_product(
     return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _changes_in_place(
     ground: Ground, plot: Plot, answer: Answer, minus: Rows, plus: Rows
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
     """Sort the change by cluster: all other rows stay where they are. A cluster that was empty has none but those."""
     space = space_of(ground, plot.scope, plot.key)
-    rounds = rounds_at(answer.clustering, 0, space.offsets[-1])
+    rounds = rounds_at(answer.clustering, START, space.offsets[-1])
     left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
     changes = [(minus[left == number], plus[came == number]) for number in range(rounds.sizes.size)]
     return changes, np.flatnonzero(rounds.sizes)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _changes_by_moving(
     words: Words, ground: Ground, node: int, labels: Counts, rows: Rows
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
@@ -366,7 +339,7 @@ def _changes_by_moving(
     return changes, np.flatnonzero(np.diff(ends))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _rebuild_split(
     words: Words,
     used: int,

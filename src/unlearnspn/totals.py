@@ -26,6 +26,7 @@ from unlearnspn.coding import (
     Encoding,
     Levels,
 )
+from unlearnspn.compiling import IN, OUT
 from unlearnspn.exact_sum import (
     FIRST_LIMBS,
     N_PARTS,
@@ -180,16 +181,16 @@ def shift_totals(
             found[v] = _SURE if _shift_levels(totals.level_counts, start, levels, place, minus, plus) else _UNSURE
             continue
         window = (totals.windows[v, 0], totals.windows[v, 1], totals.windows[v, 2])
-        count_parts(bits, minus, place, totals.parts[v], -1)
-        count_parts(bits, plus, place, totals.parts[v], 1)
+        count_parts(bits, minus, place, totals.parts[v], OUT)
+        count_parts(bits, plus, place, totals.parts[v], IN)
         if not _fits(totals.parts[v], window):
             found[v] = _OTHER_WINDOW
             continue
         at = totals.starts[v]
         for row in minus:
-            add_value(totals.sums, at, bits[row, place], window, -1)
+            add_value(totals.sums, at, bits[row, place], window, OUT)
         for row in plus:
-            add_value(totals.sums, at, bits[row, place], window, 1)
+            add_value(totals.sums, at, bits[row, place], window, IN)
         carry(totals.sums, at, window)
         end = np.uint64(columns[v, LANDMARK_END])
         if (

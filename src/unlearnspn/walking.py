@@ -37,6 +37,7 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_that_hold, shift_rounds
+from unlearnspn.compiling import IN, OUT, inlined
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
@@ -87,7 +88,7 @@ def rounds_of(words: Words, node: int, space: Space) -> Rounds:
     return rounds_at(words, node + words[node + CLUSTERING], space.offsets[-1])
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     low, high = np.uint64(words[node + MARGINALS_HASH]), np.uint64(words[node + MARGINALS_HASH + 1])
     factor = np.uint64(sign)
@@ -103,7 +104,7 @@ def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: 
     words[node + MARGINALS_HASH], words[node + MARGINALS_HASH + 1] = np.int64(low), np.int64(high)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     leaves = leaves_at(words, node)
     for i in range(0, leaves.size, 2):
@@ -133,7 +134,7 @@ def _drop_rows(words: Words, node: int, rows: Rows) -> None:
         words[node + N_ROWS] -= 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     if words[node + ROWS] < 0:
         return
@@ -164,7 +165,7 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
     _shift_rows(words, ground, node, rows, sign)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _shift_independence(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> None:
     start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
     staying = minus[:0].copy()
@@ -178,11 +179,11 @@ def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> N
     """Make a change in all that a node knows; the opposite change takes it back."""
     if words[node + INDEPENDENCE] > 0:
         _shift_independence(words, ground, node, minus, plus)
-    _shift(words, ground, node, minus, -1)
-    _shift(words, ground, node, plus, 1)
+    _shift(words, ground, node, minus, OUT)
+    _shift(words, ground, node, plus, IN)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether a variable has two values among the records of a node after a change, stopping at the second."""
     first, found = look_for_another(ground, plus, plus[:0], v, -1)
@@ -204,7 +205,7 @@ def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: 
     return found
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether the same variables are informative as before a change that was made already."""
     scope, before = scope_at(words, node), informative_at(words, node)
@@ -223,7 +224,7 @@ def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plu
     return True
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _answers_hold(words: Words, ground: Ground, node: int) -> bool:
     """Tell whether the same pairs would be asked and give the same answers, and as much be kept of them."""
     start = node + words[node + INDEPENDENCE]
@@ -231,7 +232,7 @@ def _answers_hold(words: Words, ground: Ground, node: int) -> bool:
     return kept_alike and answers_hold(words, start, ground.cut)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether the centroids stay, and which clusters have rows."""
     space = _space(ground, words, node)
@@ -251,7 +252,7 @@ def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: 
     return True
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Ask the questions of Algorithm 1 again, after a change that was made already."""
     if words[node + OPERATION] == blocks.CREATE_LEAF:
@@ -268,7 +269,7 @@ def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: R
     return words[node + CLUSTERING] == 0 or _clusters_alike(words, ground, node, minus, plus)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Make a change at a node if all its decisions stay; otherwise leave everything as it was."""
     no_room = words[node + ROWS] >= 0 and words[node + N_ROWS] + plus.size - minus.size > words[node + ROOM]
@@ -300,7 +301,7 @@ def _grown(array: Words, length: int) -> Words:
     return grown
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> int:
     if words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or not ground.is_compiled:
         return REFUSED
@@ -324,7 +325,7 @@ def link(words: Words, old: int, new: int) -> None:
                 parts[i] = new
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _go_down(
     words: Words, ground: Ground, visit: Visit, rows: Rows, n_rows: int, pending: list[Visit]
 ) -> tuple[Rows, int]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
+from unlearnspn.compiling import IN, START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
@@ -242,7 +243,7 @@ def pick_seeds(space: Space, rows: Rows) -> Rows:
     return seeds
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     """Tell whether learning without `minus` and with `plus` picks the same seeds."""
     for row in minus:
@@ -295,13 +296,13 @@ def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Cou
         _add_row(space, row, sums[c], sign)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines) -> int:
     """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all."""
     for r in range(first, sums.shape[0]):
         sums[r] = 0
         counts[r] = 0
-        _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], 1)
+        _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], IN)
         centroids[r + 1] = _quantise(space, sums[r], counts[r], centroids[r])
         if repeats(centroids, r + 1):
             return r + 1
@@ -324,7 +325,7 @@ def _to_words(rounds: Rounds) -> Words:
     seeds, counts, sizes, sums, centroids = rounds
     words = np.empty(_HEAD + seeds.size + counts.size + sizes.size + sums.size + centroids.size, np.int64)
     words[0], words[1], words[2] = seeds.size, len(counts), sizes.size
-    kept = rounds_at(words, 0, centroids.shape[2])
+    kept = rounds_at(words, START, centroids.shape[2])
     kept.seeds[:], kept.counts[:], kept.sizes[:] = seeds, counts, sizes
     kept.sums[:], kept.centroids[:] = sums, centroids
     return words

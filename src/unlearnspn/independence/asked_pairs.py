@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import IN, OUT, START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.agreement import compare_rows, count_all, count_among
@@ -98,7 +99,7 @@ def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Cou
     return cells
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _places_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
     """Return for each pair where its words are in an earlier answer, and where its table is; -1 if it was not asked."""
     places = np.full((scope.size, scope.size, 2), -1)
@@ -138,11 +139,11 @@ def ask_pairs(
     """
     width = scope.size
     places = np.full((width, width, 2), -1)
-    if known.size and (keeps_tables(known, 0) or not with_tables):
+    if known.size and (keeps_tables(known, START) or not with_tables):
         places = _places_of_known(known, scope, sizes)
     waiting = np.ones(width, np.bool_)
-    pairs, n_pairs = np.empty(PER_PAIR * width, np.int64), 0
-    tables, n_cells = np.empty(0, np.int64), 0
+    pairs, n_pairs = np.empty(PER_PAIR * width, np.int64), START
+    tables, n_cells = np.empty(0, np.int64), START
     queue = np.empty(width, np.int64)
     for first in range(width):
         if not waiting[first]:
@@ -189,13 +190,13 @@ def ask_pairs(
     return words
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
     words[HASH], words[HASH + 1] = 0, 0
     for k in range(words[N_PAIRS]):
         pair = HEAD + PER_PAIR * k
         hub, other, _, _ = read_name(words[pair + NAMES])
-        _add_to_hash(words, 0, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair))
+        _add_to_hash(words, START, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair))
 
 
 # -- shifting ----------------------------------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ def _shift_tables(
             gone = sign < 0
             cells[cell] -= gone
             if a > 0 and b > 0:
-                in_row, in_column = 0, 0
+                in_row, in_column = START, START
                 for c in range(1, n_columns):
                     in_row += cells[a * n_columns + c]
                 for c in range(1, n_rows):
@@ -374,18 +375,18 @@ def shift_pairs(
     `staying` are all other rows that the answer is of; they do not matter if it has tables.
     """
     if keeps_tables(words, start):
-        _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, -1)
-        _shift_tables(words, start, codes, plus, scope, sizes, prints, logs, 1)
+        _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, OUT)
+        _shift_tables(words, start, codes, plus, scope, sizes, prints, logs, IN)
         return
     if (minus.size + plus.size) * _effort(words[start + N_PAIRS], scope.size, codes.shape[1]) > words[start + N_PAIRS]:
         _count_anew(words, start, codes, np.concatenate((staying, plus)), scope, sizes, prints, logs)
         return
     rows = np.concatenate((staying, minus, plus))
     for k in range(minus.size - 1, -1, -1):
-        _shift_row(words, start, codes, rows[: staying.size + k], minus[k], scope, sizes, prints, logs, -1)
+        _shift_row(words, start, codes, rows[: staying.size + k], minus[k], scope, sizes, prints, logs, OUT)
     for k in range(plus.size):
         rows[staying.size + k] = plus[k]
-        _shift_row(words, start, codes, rows[: staying.size + k], plus[k], scope, sizes, prints, logs, 1)
+        _shift_row(words, start, codes, rows[: staying.size + k], plus[k], scope, sizes, prints, logs, IN)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
