@@ -398,3 +398,25 @@ def test_components_of_users_must_be_handed_in(tmp_path):
         assert digests_of(vault) == before
         vault.unlearn("c-1")
         assert vault.verify()
+
+
+@pytest.mark.parametrize("string_ids", [False, True])
+def test_subjects_stay_with_their_records_when_all_get_other_slots(tmp_path, string_ids):
+    number = 70
+    table = people(number).assign(town=[f"town {i}" for i in range(number)])
+    if not string_ids:
+        table["customer"] = range(100, 100 + number)
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(table, "customer", "person")
+        vault.fit(**PARAMETERS)
+        records = vault._home.contents().learned.model.records
+        # So many towns go that the codes of the others are given out anew, and the records with them.
+        vault.unlearn(table["customer"].tolist()[:45])
+        assert vault._home.contents().learned.model.records is not records
+        require_stored(vault)
+        vault.learn(table.iloc[:1].assign(person="p-last"))
+    with Vault.open(tmp_path / "people.uspn", write=True) as vault:
+        assert vault.unlearn(subject="p-last").removed == 1
+        assert vault.unlearn(subject="p-20").removed == 3
+        assert sorted(table["customer"][45:60]) == sorted(set(vault.ids()) & set(table["customer"][45:60]))
+        assert vault.verify()

@@ -273,7 +273,6 @@ class Records:
         self.ids[:] = ids
         self._refuse_collisions(lambda: self.keys)
         self._complete(rows, self._learn_coders(rows, table))
-        self.multiset = self._multiset_of(rows, self.encoding)
 
     def _complete(self, rows: Rows, coders: list[Coder]) -> None:
         """Take coders over, and derive what follows from them."""
