@@ -248,4 +248,4 @@ def test_building_blocks_that_cannot_be_stored_are_refused_when_saving(block, tm
 
 def test_the_file_is_smaller_than_a_pickle(tmp_path):
     spn = fitted(n_rows=2000, min_rows=50)
-    assert 3 * len(file_of(spn._model)) < len(pickle.dumps(spn._model))
+    assert 2 * len(file_of(spn._model)) < len(pickle.dumps(spn._model))
