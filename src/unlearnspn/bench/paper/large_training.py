@@ -23,8 +23,10 @@ Params = dict[str, Any]
 SPLITS = {"nltcs": "train", "msnbc": "valid"}
 TIMES_DEEPROB_KIT = at_least(5.0)
 GRID: list[Params] = [
-    {"factorization": factorization, "min_rows": min_rows, "threshold": threshold}
-    for factorization, min_rows, threshold in product(["naive", "chow-liu"], [200, 500, 1000, 2000], [3.0, 5.0])
+    {"n_clusters": n_clusters, "max_rounds": max_rounds, "min_rows": min_rows, "threshold": threshold}
+    for (n_clusters, max_rounds), min_rows, threshold in product(
+        [(2, 1), (8, 0)], [100, 200, 500, 1000, 2000], [3.0, 5.0]
+    )
 ]
 _DEEPROB_KIT = options_of(DEEPROB_KIT, has_numbers=False)
 _REPEATS = 3
