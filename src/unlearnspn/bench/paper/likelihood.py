@@ -24,7 +24,6 @@ def new_section() -> Section:
     columns = [
         Column("data", "data set"),
         Column("ours", "ours", 3),
-        Column("ours_trees", "ours, Chow-\nLiu trees", 3),
         Column("spflow", "SPFlow", 3),
         Column("deeprob", "deeprob-\nkit", 3),
         Column("spflow_widened", "SPFlow,\nour floor", 3),
@@ -49,8 +48,6 @@ def as_row(name: str, samples: list[Sample], trials: PeerTrials | None) -> Row:
     bounds = [row[key] for key in _compared(row)]
     best = max((bound for bound in bounds if isinstance(bound, float)), default=None)
     row["ours"] = Figure(_median_score(samples), None, None if best is None else at_least(best))
-    if not any(sample.numeric for sample in samples):
-        row["ours_trees"] = _median_score(samples, factorization="chow-liu")
     return row
 
 
