@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from unlearnspn.certificates.errors import KeyFileError
 from unlearnspn.certificates.keys import SigningKey
+from unlearnspn.storage.files import sync_folder
 
 _BLOCK = re.compile(rb"-----BEGIN PRIVATE KEY-----\n.*?-----END PRIVATE KEY-----\n", re.DOTALL)
 _SIZE_LIMIT = 1 << 16
@@ -46,7 +47,7 @@ class KeyFile:
             raise KeyFileError(
                 f"{self.path} is there already, and keys are never overwritten: move it away, or choose another vault"
             ) from error
-        _sync_folder(self.path.parent)
+        sync_folder(self.path.parent)
         return key
 
     def read(self) -> list[SigningKey]:
@@ -98,7 +99,7 @@ class KeyFile:
             self._write(temporary, b"".join(key.pem() for key in keys))
             with open(self.path, "r+b") as old:
                 os.replace(temporary, self.path)
-                _sync_folder(self.path.parent)
+                sync_folder(self.path.parent)
                 # Only now, when nobody can need it any more, is the old file overwritten where it lay.
                 _wipe(old)
         except BaseException:
@@ -125,14 +126,3 @@ def _wipe(file: BinaryIO) -> None:
     file.write(bytes(os.fstat(file.fileno()).st_size))
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name last; only POSIX systems let folders be opened for that."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
