@@ -46,7 +46,7 @@ from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
-from unlearnspn.rebuilding import gather, holder_of_rows
+from unlearnspn.rebuilding import all_below, gather, holder_of_rows
 from unlearnspn.slices import Slice
 from unlearnspn.walking import link
 
@@ -451,22 +451,11 @@ def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
     return np.array([_has_outside(words, node) for node in nodes], np.bool_)
 
 
-@njit(cache=True, nogil=True)
 def mark_all_undigested(words: Words, root: int) -> Words:
     """Say that no digest is known, and return the nodes that have statistics outside."""
-    nodes, n_nodes = np.empty(16, np.int64), 0
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        words[node + DIGESTED] = 0
-        if _has_outside(words, node):
-            if n_nodes == nodes.size:
-                nodes = np.concatenate((nodes, nodes))
-            nodes[n_nodes] = node
-            n_nodes += 1
-        for part in parts_at(words, node):
-            pending.append(part)
-    return nodes[:n_nodes].copy()
+    nodes: Words = all_below(words, root)
+    words[nodes + DIGESTED] = 0
+    return nodes[have_outside(words, nodes)]
 
 
 @njit(cache=True, nogil=True)
