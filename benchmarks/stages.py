@@ -24,7 +24,7 @@ from rich.table import Table
 from unlearnspn import SPN, model, records, revision
 from unlearnspn.bench.datasets import Dataset, load
 from unlearnspn.bench.generated import generate
-from unlearnspn.walking import walk, walk_back
+from unlearnspn.walking import Trail, walk, walk_back
 
 #: What is timed: where a function is looked up, its name there, and what it does.
 STAGES: list[tuple[Any, str, str]] = [
@@ -82,17 +82,16 @@ def _time_floor(spn: SPN, name: int, stopwatch: Stopwatch) -> None:
     engine = spn._model
     network, ground = engine.network, engine.learner.ground
     row, nobody, used = engine.records.find([name]), np.zeros(0, np.int64), network.used
-    words, _, trail = walk(network.words, used, ground, network.root, row, nobody)
-    if (
-        trail.links.size or trail.wanted.size
-    ):  # nodes were rebuilt beside the old ones: drop them, this is no plain walk
+    words, _, found = walk(network.words, used, ground, network.root, row, nobody)
+    trail = Trail(found)
+    if not trail.is_plain:  # nodes were rebuilt beside the old ones: drop them
         engine.network.words = words
         for old, new in trail.links.reshape(-1, 2)[::-1].tolist():
             network.link(new, old)
-        walk_back(network.words, ground, trail)
+        walk_back(network.words, ground, trail.steps, trail.rows)
         network.words[used:] = 0
         return
-    stopwatch.time(FLOOR, lambda: walk_back(words, ground, trail))
+    stopwatch.time(FLOOR, lambda: walk_back(words, ground, trail.steps, trail.rows))
 
 
 def main(arguments: list[str] | None = None) -> int:

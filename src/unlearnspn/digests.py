@@ -32,7 +32,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import describe_rounds
 from unlearnspn.compiling import START, inlined
 from unlearnspn.exact_sum import Words
-from unlearnspn.flat_network import FlatNetwork, have_outside, undigested
+from unlearnspn.flat_network import FlatNetwork, has_outside, undigested
 from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
 from unlearnspn.independence import asked_pairs
@@ -114,50 +114,48 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
 
 
 @njit(cache=True, nogil=True)
-def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Words, Counts, Words]:
-    """Write what nodes whose digests are not known are as words: first what is released, then what is kept.
+def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
+    """Write what nodes whose digests are not known are as words: what is released, what is kept, and where parts are.
 
-    Return the nodes, children before their parents; the words; where those of each node start and end, and its parts.
+    Return the words, and for each node, children before their parents: where it is; where its words start, and those
+    of what is kept, and the parts; where they end; and whether Python has to add something.
     """
     nodes = undigested(words, root)
     buffer, used = np.empty(1024, np.int64), START
-    parts, n_parts = np.empty(64, np.int64), START
-    bounds = np.empty((nodes.size, 4), np.int64)
+    lines = np.empty((nodes.size, 6), np.int64)
     for i in range(nodes.size):
         node = nodes[i]
-        bounds[i, 0] = used
-        scope = scope_at(words, node)
-        head = np.array([words[node + OPERATION], words[node + N_RECORDS], scope.size, parts_at(words, node).size])
+        lines[i, 0], lines[i, 1] = node, used
+        scope, parts = scope_at(words, node), parts_at(words, node)
+        head = np.array([words[node + OPERATION], words[node + N_RECORDS], scope.size, parts.size])
         buffer = _extended(buffer, used, head)
         buffer = _extended(buffer, used + head.size, scope)
         buffer, used = _describe_leaves(words, ground, node, buffer, used + head.size + scope.size)
-        bounds[i, 1] = used
+        lines[i, 2] = used
         buffer, used = _describe_kept(words, ground, node, buffer, used)
-        bounds[i, 2] = used
-        parts = _extended(parts, n_parts, parts_at(words, node))
-        n_parts += parts_at(words, node).size
-        bounds[i, 3] = n_parts
+        lines[i, 3] = used
+        buffer = _extended(buffer, used, parts)
+        used += parts.size
+        lines[i, 4], lines[i, 5] = used, has_outside(words, node)
         words[node + DIGESTED] = 1
-    return nodes, buffer[:used], bounds, parts[:n_parts]
+    return buffer[:used], lines
 
 
 def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes]:
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
-    digests, first = network.digests, 0
-    nodes, buffer, bounds, parts = _describe(network.words, learner.ground, network.root)
-    described, below = memoryview(buffer.tobytes()), parts.tolist()
-    outside = have_outside(network.words, nodes).tolist()
-    for node, lies_outside, (start, middle, end, last) in zip(nodes.tolist(), outside, bounds.tolist(), strict=True):
+    digests = network.digests
+    buffer, lines = _describe(network.words, learner.ground, network.root)
+    described = memoryview(buffer)
+    for node, start, middle, end, last, lies_outside in lines.tolist():
         network.outdate(node)
-        model = blake2b(described[8 * start : 8 * middle], digest_size=_SIZE)
-        state = blake2b(described[8 * middle : 8 * end], digest_size=_SIZE)
+        model = blake2b(described[start:middle], digest_size=_SIZE)
+        state = blake2b(described[middle:end], digest_size=_SIZE)
         if lies_outside:
             _add_outside(learner, network, node, model, state)
-        for part in below[first:last]:
-            released, kept = digests[part]
-            model.update(released)
-            state.update(kept)
-        first, released = last, model.digest()
+        below = [digests[part] for part in described[end:last].tolist()]
+        model.update(b"".join([released for released, _ in below]))
+        state.update(b"".join([kept for _, kept in below]))
+        released = model.digest()
         state.update(released)
         digests[node] = released, state.digest()
     return digests[network.root]

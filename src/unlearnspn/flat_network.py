@@ -436,7 +436,7 @@ def _signed(number: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _has_outside(words: Words, node: int) -> bool:
+def has_outside(words: Words, node: int) -> bool:
     """Tell whether some statistics of a node lie outside."""
     leaves = leaves_at(words, node)
     for i in range(1, leaves.size, 2):
@@ -448,7 +448,7 @@ def _has_outside(words: Words, node: int) -> bool:
 @njit(cache=True, nogil=True)
 def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
     """Tell of which nodes some statistics lie outside."""
-    return np.array([_has_outside(words, node) for node in nodes], np.bool_)
+    return np.array([has_outside(words, node) for node in nodes], np.bool_)
 
 
 def mark_all_undigested(words: Words, root: int) -> Words:

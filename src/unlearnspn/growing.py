@@ -42,8 +42,8 @@ from unlearnspn.blocks import (
     parts_at,
 )
 from unlearnspn.clustering.lloyd import go_on, learn_rounds, next_centroids, pick_seeds, rounds_at
-from unlearnspn.compiling import IN, START, inlined
-from unlearnspn.exact_sum import Rows, Words, add_values
+from unlearnspn.compiling import IN, OUT, START, inlined
+from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs
@@ -96,6 +96,14 @@ class Known(NamedTuple):
     clustering: Words
     #: How many rounds lead to the same centroids; -1 if there are other seeds.
     n_rounds: int
+
+
+class Before(NamedTuple):
+    """The node that was in a node's place, and which rows have left and come since; -1 if there was none."""
+
+    node: int
+    minus: Rows
+    plus: Rows
 
 
 class Growth(NamedTuple):
@@ -257,9 +265,38 @@ def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) 
     return int(used + words[node + ROOM])
 
 
+@inlined
+def _write_moments(words: Words, at: int, ground: Ground, v: int, rows: Rows, before: Before) -> None:
+    """Write the moments of a variable: those of the node before if it had them, brought up to date."""
+    window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
+    column = ground.place[v]
+    if before.node >= 0:
+        known = leaves_at(words, before.node)
+        for i in range(0, known.size, 2):
+            if known[i] == v and known[i + 1] > 0:
+                start = before.node + known[i + 1]
+                length = 1 + window[1] + window[2]
+                words[at : at + length] = words[start : start + length]
+                for row in before.minus:
+                    add_value(words, at, ground.bits[row, column], window, OUT)
+                for row in before.plus:
+                    add_value(words, at, ground.bits[row, column], window, IN)
+                carry(words, at, window)
+                return
+    add_values(words, at, ground.bits, rows, column, window)
+
+
 @njit(cache=True, nogil=True)
 def write(
-    words: Words, used: int, ground: Ground, plot: Plot, answer: Answer, n_parts: int, leaves: Words, rows: Rows
+    words: Words,
+    used: int,
+    ground: Ground,
+    plot: Plot,
+    answer: Answer,
+    n_parts: int,
+    leaves: Words,
+    rows: Rows,
+    before: Before,
 ) -> tuple[Words, int]:
     """Write a node whose parts are yet to come; return the words, and where the next ones go."""
     scope, independence, clustering = plot.scope, answer.independence, answer.clustering
@@ -303,8 +340,7 @@ def write(
             tree = tree_scope(ground, scope, answer.informative)
             shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, IN)
         elif number > 0:
-            window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
-            add_values(words, at, ground.bits, rows, ground.place[v], window)
+            _write_moments(words, at, ground, v, rows, before)
         at += max(number, 0)
     used = node + length
     return words, _write_rows(words, used, ground, node, rows) if keeps else used
@@ -332,7 +368,7 @@ def grow(
     """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
     root, nothing = used, np.zeros(0, np.int64)
     opened, n_opened = np.empty(16, np.int64), 0
-    unknown = Known(nothing, nothing, False, nothing, -1)
+    unknown, nobody = Known(nothing, nothing, False, nothing, -1), Before(-1, nothing, nothing)
     pending = [Plot(-1, 0, scope, key, flags[0], flags[1], 0, rows.size)]
     while pending:
         plot = pending.pop()
@@ -343,7 +379,7 @@ def grow(
         if answer.operation == blocks.SPLIT_DATA:
             ends = sort_by_label(own, answer.labels, ground.n_clusters)
             numbers = np.flatnonzero(np.diff(ends))
-            words, used = write(words, used, ground, plot, answer, numbers.size, nothing, own)
+            words, used = write(words, used, ground, plot, answer, numbers.size, nothing, own, nobody)
             for i in range(numbers.size):
                 k = numbers[i]
                 blocks.numbers_at(words, node)[i] = k
@@ -353,7 +389,7 @@ def grow(
         owners = divide(ground, plot, answer)
         leaves = leaves_of(ground, plot, owners)
         firsts = firsts_of_groups(owners)
-        words, used = write(words, used, ground, plot, answer, firsts.size, leaves, own)
+        words, used = write(words, used, ground, plot, answer, firsts.size, leaves, own, nobody)
         connected = answer.operation == blocks.SPLIT_VARIABLES
         for i in range(firsts.size):
             group = plot.scope[owners == firsts[i]]

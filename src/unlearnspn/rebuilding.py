@@ -41,6 +41,7 @@ from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
     Answer,
+    Before,
     Known,
     Plot,
     ask,
@@ -215,17 +216,26 @@ def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus:
     return marginals
 
 
+@njit(cache=True, nogil=True)
+def pairs_of(words: Words, node: int) -> Words:
+    """Return what is kept of the pairs that were asked at a node."""
+    if words[node + INDEPENDENCE] == 0:
+        return words[:0]
+    start = node + words[node + INDEPENDENCE]
+    return words[start : start + length_of_answer(words, start)]
+
+
 @inlined
 def _pairs_now(
-    words: Words, ground: Ground, node: int, scope: Scope, rows: Rows, minus: Rows, plus: Rows
+    words: Words, ground: Ground, node: int, scope: Scope, pairs: Words, rows: Rows, minus: Rows, plus: Rows
 ) -> tuple[Words, bool]:
     """Bring the pairs that were asked up to date, and tell whether the same would be asked and answer alike."""
     if words[node + INDEPENDENCE] == 0:
         return np.zeros(0, np.int64), False
-    start = node + words[node + INDEPENDENCE]
-    pairs = words[start : start + length_of_answer(words, start)].copy()
-    staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
-    shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
+    if pairs.size == 0:
+        pairs = pairs_of(words, node).copy()
+        staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
+        shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
     kept_alike = keeps_tables(pairs, START) == (rows.size > ground.tables_above)
     return pairs, kept_alike and answers_hold(pairs, START, ground.cut)
 
@@ -245,24 +255,29 @@ def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows
 
 
 @inlined
-def _know(words: Words, ground: Ground, node: int, plot: Plot, rows: Rows, minus: Rows, plus: Rows) -> Known:
+def _know(
+    words: Words, ground: Ground, node: int, plot: Plot, pairs: Words, rows: Rows, minus: Rows, plus: Rows
+) -> Known:
     """Bring what a node knows up to date."""
     marginals = _marginals_now(words, ground, node, plot.scope, minus, plus)
-    pairs, same_pairs = _pairs_now(words, ground, node, plot.scope, rows, minus, plus)
+    pairs, same_pairs = _pairs_now(words, ground, node, plot.scope, pairs, rows, minus, plus)
     rounds, n_rounds = _rounds_now(words, ground, node, plot, minus, plus)
     return Known(marginals, pairs, same_pairs, rounds, n_rounds)
 
 
 @njit(cache=True, nogil=True)
-def rebuild(words: Words, used: int, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rebuilt:
-    """Put a new node in the place of one whose decisions change."""
+def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
+    """Put a new node in the place of one whose decisions change.
+
+    `pairs` are those that were asked, if somebody has brought them up to date already.
+    """
     nothing = np.zeros(0, np.int64)
     rows = rows_after(words, ground, node, minus, plus)
     plot = _plot(words, node, rows.size)
     operation = words[node + OPERATION]
     large = minus.size + plus.size > max(LARGE_SHARE * rows.size, 1)
     if not large:
-        answer = ask(ground, plot, rows, _know(words, ground, node, plot, rows, minus, plus))
+        answer = ask(ground, plot, rows, _know(words, ground, node, plot, pairs, rows, minus, plus))
         if answer.operation == operation:
             if operation == SPLIT_DATA:
                 return _rebuild_split(words, used, ground, node, plot, answer, rows, minus, plus)
@@ -288,7 +303,7 @@ def _rebuild_product(
     owners = divide(ground, plot, answer)
     leaves, firsts = leaves_of(ground, plot, owners), firsts_of_groups(owners)
     fresh = used
-    words, used = write(words, used, ground, plot, answer, firsts.size, leaves, rows)
+    words, used = write(words, used, ground, plot, answer, firsts.size, leaves, rows, Before(node, minus, plus))
     visits, n_visits = np.empty(4 * firsts.size, np.int64), 0
     wanted = np.zeros(0, np.int64)
     for i in range(firsts.size):
@@ -361,7 +376,8 @@ def _rebuild_split(
         changes, numbers = _changes_in_place(ground, plot, answer, minus, plus)
     known, known_numbers = parts_at(words, node).copy(), numbers_at(words, node).copy()
     nothing, fresh = np.zeros(0, np.int64), used
-    words, used = write(words, used, ground, plot, answer, numbers.size, nothing, rows)
+    before = Before(node, minus, plus)
+    words, used = write(words, used, ground, plot, answer, numbers.size, nothing, rows, before)
     changed, wanted = nothing, nothing
     visits, n_visits = np.empty(4 * numbers.size, np.int64), 0
     for i in range(numbers.size):

@@ -19,9 +19,13 @@ import numpy.typing as npt
 from numba import njit
 
 from unlearnspn.coding import (
+    IS_NUMERIC,
+    LEVELS_START,
+    PLACE,
     CategoricalCoder,
     Coder,
     Codes,
+    Columns,
     Encoding,
     Features,
     Floats,
@@ -408,9 +412,9 @@ class Records:
         """Digest a set of records so that digests of disjoint sets add up, in any order."""
         if rows.size == 0:
             return np.zeros(_LANES, np.uint64)
-        starts = encoding.level_starts[:-1][~self.is_numeric]
+        columns = encoding.columns(self.is_numeric, self.place)
         words = encoding.level_digests.view(np.int64)
-        lines = _record_lines(self.keys, self.values.view(np.int64), self.levels, starts, words, rows)
+        lines = _record_lines(columns, self.keys, self.values.view(np.int64), self.levels, words, rows)
         if rows.size == 1:
             return np.frombuffer(hashlib.blake2b(lines.tobytes()).digest(), np.uint64)
         digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
@@ -446,10 +450,10 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
 
 @njit(cache=True, nogil=True)
 def _record_lines(
+    columns: Columns,
     keys: Keys,
     bits: npt.NDArray[np.int64],
     levels: Levels,
-    starts: npt.NDArray[np.int64],
     level_digests: npt.NDArray[np.int64],
     rows: Rows,
 ) -> npt.NDArray[np.int64]:
@@ -461,11 +465,13 @@ def _record_lines(
         lines[i, 0] = np.int64(keys[row])
         for j in range(n_numbers):
             lines[i, 1 + j] = bits[row, j]
-        for j in range(n_levels):
-            level = levels[row, j]
-            place = starts[j] + level if level >= 0 else len(level_digests) - 1
-            lines[i, 1 + n_numbers + 2 * j] = level_digests[place, 0]
-            lines[i, 2 + n_numbers + 2 * j] = level_digests[place, 1]
+        for v in range(len(columns)):
+            if not columns[v, IS_NUMERIC]:
+                j = columns[v, PLACE]
+                level = levels[row, j]
+                place = columns[v, LEVELS_START] + level if level >= 0 else len(level_digests) - 1
+                lines[i, 1 + n_numbers + 2 * j] = level_digests[place, 0]
+                lines[i, 2 + n_numbers + 2 * j] = level_digests[place, 1]
     return lines
 
 

@@ -81,7 +81,7 @@ class Revision:
 
     def revise(self, minus: Rows, plus: Rows) -> None:
         """Make the network what LearnSPN would make of the records after a change."""
-        self._minus, self._plus = np.sort(minus), np.sort(plus)
+        self._minus, self._plus = (rows if rows.size < 2 else np.sort(rows) for rows in (minus, plus))
         self._revise(self.network.root, self._minus, self._plus)
 
     def _all_rows(self) -> Rows:
@@ -117,7 +117,7 @@ class Revision:
             for old, new in reversed(links):
                 network.link(new, old)
             if isinstance(done, Trail):
-                walk_back(network.words, self.learner.ground, done)
+                walk_back(network.words, self.learner.ground, done.steps, done.rows)
                 mark_undigested(network.words, done.steps[::STEP])
         for place, statistics in reversed(self._outside):
             network.outside[place] = statistics
@@ -128,12 +128,13 @@ class Revision:
     def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
         """Make a change at a node and below it."""
         network = self.network
-        network.words, network.used, trail = walk(network.words, network.used, self.learner.ground, node, minus, plus)
+        network.words, network.used, found = walk(network.words, network.used, self.learner.ground, node, minus, plus)
+        trail = Trail(found)
         self._journal.append(trail)
         steps = trail.steps.reshape(-1, STEP)
         self.nodes_visited += len(steps)
         network.forget_shown(steps[:, 0])
-        if trail.links.size or trail.wanted.size:
+        if not trail.is_plain:
             self._note_rebuilt(trail)
         if trail.n_left:
             self._see_to_the_rest(steps, trail.rows)

@@ -83,7 +83,8 @@ class Totals(NamedTuple):
 
     def copied(self) -> Totals:
         """Return totals that can be changed without changing these."""
-        return self._replace(parts=self.parts.copy(), sums=self.sums.copy(), level_counts=self.level_counts.copy())
+        parts, sums, level_counts = self.parts.copy(), self.sums.copy(), self.level_counts.copy()
+        return Totals(parts, self.windows, self.starts, sums, level_counts)
 
     def digest(self, encoding: Encoding) -> bytes:
         """Digest everything."""

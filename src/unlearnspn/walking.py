@@ -8,8 +8,6 @@ statistics are integers, so taking a change back restores every bit.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
@@ -37,37 +35,72 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_that_hold, shift_rounds
-from unlearnspn.compiling import IN, OUT, inlined
+from unlearnspn.compiling import IN, OUT, START, inlined
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
 from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs
 from unlearnspn.pair_tables import shift_pairs_hash
-from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, rebuild, rows_staying
+from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rebuild, rows_staying
 
 #: So many rows are looked at in one go where all there are may have to be.
 _CHUNK = 1024
 
 
-class Trail(NamedTuple):
-    """Where a walk has been: a line for each node, and the rows that changed there."""
+class Trail:
+    """Where a walk has been: a line for each node, and the rows that changed there.
 
-    #: [node, start of minus, start of plus, end of plus, what became of it]
-    steps: Words
-    rows: Rows
-    #: [old node, new node]
-    links: Words
-    #: Nodes that have open leaves, and those that are not needed any more.
-    opened: Words
-    dropped: Words
-    #: What is to be grown, see `want`.
-    wanted: Words
-    n_moved: int
-    #: How many steps are left to Python, wholly or in part.
-    n_left: int
+    Compiled code hands it over in one piece, for each array that it returns takes Python a microsecond: the lengths of
+    the six arrays below, two numbers, and the arrays one after another.
+    """
+
+    def __init__(self, packed: Words) -> None:
+        self._packed = packed
+        #: `n_left`: how many steps are left to Python, wholly or in part.
+        *self._lengths, self.n_moved, self.n_left = packed[:_N_COUNTS].tolist()
+
+    def _piece(self, number: int) -> Words:
+        start = _N_COUNTS + sum(self._lengths[:number])
+        return self._packed[start : start + self._lengths[number]]
+
+    @property
+    def steps(self) -> Words:
+        """[node, start of minus, start of plus, end of plus, what became of it]."""
+        return self._piece(0)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that steps refer to."""
+        return self._piece(1)
+
+    @property
+    def links(self) -> Words:
+        """[old node, new node]."""
+        return self._piece(2)
+
+    @property
+    def opened(self) -> Words:
+        """Nodes that have open leaves."""
+        return self._piece(3)
+
+    @property
+    def dropped(self) -> Words:
+        """Nodes that are not needed any more."""
+        return self._piece(4)
+
+    @property
+    def wanted(self) -> Words:
+        """What is to be grown, see `want`."""
+        return self._piece(5)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no node has been rebuilt, or is to be grown."""
+        return not any(self._lengths[2:])
 
 
 STEP, LINK = 5, 2
+_N_COUNTS = 8
 
 #: A node to be visited, and which rows leave and come there: start of minus, start of plus, end of plus.
 Visit = tuple[int, int, int, int]
@@ -287,17 +320,30 @@ def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: R
 
 
 @inlined
-def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
-    """Make a change at a node if all its decisions stay; otherwise leave everything as it was."""
+def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[bool, Words]:
+    """Make a change at a node if all its decisions stay; otherwise leave everything as it was.
+
+    Then the pairs that were asked are returned, brought up to date, for the node is to be asked anew.
+    """
+    nothing = np.empty(0, np.int64)
     no_room = words[node + ROWS] >= 0 and words[node + N_ROWS] + plus.size - minus.size > words[node + ROOM]
     n_after = words[node + N_RECORDS] + plus.size - minus.size
     if no_room or n_after == 0 or minus.size + plus.size > max(LARGE_SHARE * n_after, 1):
-        return False
+        return False, nothing
+    pairs = pairs_of(words, node)
+    # To count pairs back takes longer than to keep them; tables are long, and soon counted back.
+    before = pairs.copy() if pairs.size and not keeps_tables(pairs, START) else nothing
     _make(words, ground, node, minus, plus)
     if _decides_alike(words, ground, node, minus, plus):
-        return True
-    _make(words, ground, node, plus, minus)
-    return False
+        return True, nothing
+    after = pairs.copy()
+    if before.size:
+        pairs[:] = before
+        _shift(words, ground, node, plus, OUT)
+        _shift(words, ground, node, minus, IN)
+    else:
+        _make(words, ground, node, plus, minus)
+    return False, after
 
 
 @njit(cache=True, nogil=True)
@@ -319,12 +365,13 @@ def _grown(array: Words, length: int) -> Words:
 
 
 @inlined
-def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> int:
+def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[int, Words]:
     if words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or not ground.is_compiled:
-        return REFUSED
-    if not _try_to_shift(words, ground, node, minus, plus):
-        return REBUILT
-    return MADE_INSIDE if _has_leaves_outside(words, node) else MADE
+        return REFUSED, np.empty(0, np.int64)
+    stays, pairs = _try_to_shift(words, ground, node, minus, plus)
+    if not stays:
+        return REBUILT, pairs
+    return MADE_INSIDE if _has_leaves_outside(words, node) else MADE, pairs
 
 
 @njit(cache=True, nogil=True)
@@ -369,8 +416,8 @@ def _go_down(
 
 
 @njit(cache=True, nogil=True)
-def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: Rows) -> tuple[Words, int, Trail]:
-    """Walk down from a node with a change, and return where it was made and where it could not be.
+def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: Rows) -> tuple[Words, int, Words]:
+    """Walk down from a node with a change, and return where it was made and where it could not be: a packed `Trail`.
 
     `minus` and `plus` must be sorted.
     """
@@ -384,7 +431,7 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
     while pending:
         visit = pending.pop()
         node, start, middle, end = visit
-        outcome = _outcome(words, ground, node, rows[start:middle], rows[middle:end])
+        outcome, pairs = _outcome(words, ground, node, rows[start:middle], rows[middle:end])
         steps = _grown(steps, (n_steps + 1) * STEP)
         steps[n_steps * STEP : (n_steps + 1) * STEP] = np.array([node, start, middle, end, outcome])
         n_steps += 1
@@ -393,7 +440,7 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
             rows, n_rows = _go_down(words, ground, visit, rows, n_rows, pending)
         if outcome != REBUILT:
             continue
-        rebuilt = rebuild(words, used, ground, node, rows[start:middle], rows[middle:end])
+        rebuilt = rebuild(words, used, ground, node, pairs, rows[start:middle], rows[middle:end])
         words, used, n_moved = rebuilt.words, rebuilt.used, n_moved + rebuilt.n_moved
         wanted = np.concatenate((wanted, rebuilt.wanted))
         if rebuilt.node < 0:
@@ -408,17 +455,18 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
             part, first, second, third = rebuilt.visits[i : i + 4]
             pending.append((part, n_rows + first, n_rows + second, n_rows + third))
         n_rows += rebuilt.rows.size
-    kept = steps[: n_steps * STEP].copy(), rows[:n_rows].copy()
-    return words, used, Trail(kept[0], kept[1], links, opened, dropped, wanted, n_moved, n_left)
+    steps, rows = steps[: n_steps * STEP], rows[:n_rows]
+    counts = np.array([steps.size, rows.size, links.size, opened.size, dropped.size, wanted.size, n_moved, n_left])
+    return words, used, np.concatenate((counts, steps, rows, links, opened, dropped, wanted))
 
 
 @njit(cache=True, nogil=True)
-def walk_back(words: Words, ground: Ground, trail: Trail) -> None:
+def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
     """Take back what a walk has changed."""
-    for at in range(trail.steps.size - STEP, -1, -STEP):
-        if trail.steps[at + 4] in (MADE, MADE_INSIDE):
-            node, start, middle, end = trail.steps[at : at + 4]
-            _make(words, ground, node, trail.rows[middle:end], trail.rows[start:middle])
+    for at in range(steps.size - STEP, -1, -STEP):
+        if steps[at + 4] in (MADE, MADE_INSIDE):
+            node, start, middle, end = steps[at : at + 4]
+            _make(words, ground, node, rows[middle:end], rows[start:middle])
 
 
 @njit(cache=True, nogil=True)
