@@ -82,3 +82,28 @@ def test_a_request_that_fails_while_the_network_is_rebuilt_changes_nothing(metho
             spn.learn(table[row : row + 2], ids=[row, row + 1])
             assert (spn.digest(), spn.state_digest()) == digests[:2]
     assert failed or after
+
+
+def test_what_was_tried_out_leaves_no_arrays_behind():
+    spn = SPN(min_rows=10, categorical_features=list(CATEGORICAL)).fit(example_table(60))
+    model = spn._model
+    spn.learn(example_table(40, seed=1), ids=range(100, 140), dry_run=True)
+    for name in ("codes", "features", "keys", "live"):
+        assert np.shares_memory(getattr(model.learner.ground, name), getattr(model.records, name))
+    assert np.shares_memory(model.learner.ground.levels, model.records.levels)
+
+
+def test_requests_are_exact_with_levels_of_any_width(monkeypatch):
+    monkeypatch.setattr("unlearnspn.records._MOST_IN_TWO_BYTES", 50)
+    names = [[float(i % 7), f"name {i % 45}", "ab"[i % 2]] for i in range(120)]
+    more = [[float(i % 5), f"other {i}", "b"] for i in range(20)]
+    spn = SPN(min_rows=10, categorical_features=["x1", "x2"]).fit(np.array(names, object))
+    assert spn._model.records.levels.dtype == np.int16
+    spn.unlearn(list(range(10)))
+    assert spn.verify()
+    spn.learn(np.array(more, object), ids=range(200, 220))
+    assert spn._model.records.levels.dtype == np.int32
+    assert spn.verify()
+    for leaving in (*range(200, 220), *range(20, 80, 7)):
+        spn.unlearn([leaving])
+        assert spn.verify()

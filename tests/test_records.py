@@ -164,3 +164,22 @@ def test_the_order_of_changes_leaves_no_trace():
             records.commit(staged)
     left = [row for row in range(40) if row not in (1, 30, 2, 17)]
     assert contents(one) == contents(other) == contents(learn(X[left], left))
+
+
+def test_levels_take_two_bytes_as_long_as_they_can(monkeypatch):
+    monkeypatch.setattr("unlearnspn.records._MOST_IN_TWO_BYTES", 20)
+    rows = example_table(100, seed=2)
+    records = learn(rows)
+    assert records.levels.dtype == np.int16
+    more = [[1.0, 2.0, 3.0, "a", f"new {number % 8}", True] for number in range(20)]
+    before = snapshot(records)
+    staged = records.stage(NOBODY, list(range(100, 120)), read_table(more))
+    assert records.levels.dtype == np.int32
+    records.discard(staged)
+    assert records.levels.dtype == np.int16
+    assert snapshot(records) == before
+    records.commit(records.stage(NOBODY, list(range(100, 120)), read_table(more)))
+    fresh = learn([*rows, *more])
+    assert records.levels.dtype == fresh.levels.dtype == np.int32
+    here, there = (each.export(each.rows, each.encoding).columns for each in (records, fresh))
+    assert [column.values.tolist() for column in here[3:]] == [column.values.tolist() for column in there[3:]]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,7 @@ Columns = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.int16]
 Floats = npt.NDArray[np.float64]
-Levels = npt.NDArray[np.int32]
+Levels = npt.NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,6 +380,12 @@ class Encoding:
             a is b or a.codes_like(b)  # type: ignore[arg-type]
             for a, b in zip(self.coders, other.coders, strict=True)
         )
+
+    @property
+    def most_categories(self) -> int:
+        """How many codes the column with most categories has given out."""
+        listed = [coder.categories for coder in self.coders if isinstance(coder, CategoricalCoder)]
+        return max(map(len, listed), default=0)
 
     @property
     def crowded(self) -> bool:

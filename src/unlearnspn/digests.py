@@ -145,7 +145,7 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
     digests = network.digests
     buffer, lines = _describe(network.words, learner.ground, network.root)
-    described = memoryview(buffer)
+    described = buffer.data
     for node, start, middle, end, last, lies_outside in lines.tolist():
         network.outdate(node)
         model = blake2b(described[start:middle], digest_size=_SIZE)

@@ -33,7 +33,9 @@ class Ground(structref.StructRefProxy):
     codes: Codes
     features: Features
     bits: Bits
+    #: The levels by halves of words, and how many halves each takes: one type, so that kernels are compiled once.
     levels: Levels
+    level_width: int
     keys: Keys
     live: Flags
     is_numeric: Flags
@@ -70,6 +72,7 @@ def make_ground(
     features: Features,
     bits: Bits,
     levels: Levels,
+    level_width: int,
     keys: Keys,
     live: Flags,
     is_numeric: Flags,
@@ -96,6 +99,7 @@ def make_ground(
         features,
         bits,
         levels,
+        level_width,
         keys,
         live,
         is_numeric,
@@ -149,7 +153,9 @@ def tree_scope(ground: Ground, scope: Scope, informative: npt.NDArray[Any]) -> S
 def _value(ground: Ground, row: int, v: int) -> int:
     """Return something that tells values of a variable apart; -1 for a missing one."""
     if not ground.is_numeric[v]:
-        return int(ground.levels[row, ground.place[v]])
+        at = ground.level_width * ground.place[v]
+        level = int(ground.levels[row, at])
+        return level if ground.level_width == 1 else (int(ground.levels[row, at + 1]) << 16) | (level & 0xFFFF)
     bits = ground.bits[row, ground.place[v]]
     if (bits >> 52) & 0x7FF == 0x7FF:
         return -1

@@ -328,6 +328,9 @@ class _Request:
         self.model.network.inside = self.model.learner.inside
         self.model.network.outdated.clear()
         self.model.records.discard(self.staged)
+        if self.staged.plus.size:
+            # Room that was made for new records has been given back.
+            self.model.learner = self.model.settings.learner(self.model.records, self.model.records.encoding)
         self.model._digests = None
 
     def note_touched(self) -> None:

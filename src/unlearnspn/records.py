@@ -47,6 +47,7 @@ _LANES = 8  # 64-bit lanes of the multiset digest
 _NOBODY = np.zeros(0, np.int64)
 #: With so many rows it pays to look at several columns at the same time.
 _MANY = 10_000
+_MOST_IN_TWO_BYTES = 1 << 15
 #: The arrays that have a row for each slot.
 _BY_SLOT = ("live", "keys", "ids", "values", "levels", "codes", "features")
 
@@ -87,7 +88,8 @@ class Records:
         #: The ids: numbers, or else texts.
         self.ids: npt.NDArray[Any] = np.zeros(0, np.int64)
         self.values: Floats = np.zeros((0, n_numeric), np.float64)
-        self.levels: Levels = np.zeros((0, n_variables - n_numeric), np.int32)
+        #: In two bytes each, or in four if a column has too many categories for that.
+        self.levels: Levels = np.zeros((0, n_variables - n_numeric), np.int16)
         self.codes: Codes = np.zeros((0, n_variables), np.uint8)
         self.features: Features = np.zeros((0, n_variables), np.int16)
         self._salt = np.uint64(derive_key(seed, "landmark"))
@@ -120,6 +122,7 @@ class Records:
         records = cls(schema, seed, n_bins)
         for name in ("live", "ids", "values", "levels"):
             setattr(records, name, slots[name])
+        records._size_levels(max(map(len, categories), default=0))
         n_slots, n_variables = len(records.live), len(schema.variables)
         records.keys = np.zeros(n_slots, np.uint64)
         records.codes = np.zeros((n_slots, n_variables), np.uint8)
@@ -257,6 +260,7 @@ class Records:
     def _withdraw(self, rows: Rows, capacity: int) -> None:
         """Free reserved slots, and give back the room that was made for them."""
         self._release(rows)
+        self._size_levels(self.encoding.most_categories)
         if capacity < self.capacity:
             self.free = [row for row in self.free if row < capacity]
             self._allocate(capacity)
@@ -266,6 +270,12 @@ class Records:
         self.free.extend(range(capacity - 1, self.capacity - 1, -1))
         for name in _BY_SLOT:
             setattr(self, name, _resized(getattr(self, name), capacity))
+
+    def _size_levels(self, most_categories: int) -> None:
+        """Keep levels in as many bytes as the column with most categories needs."""
+        kind = np.int16 if most_categories <= _MOST_IN_TWO_BYTES else np.int32
+        if self.levels.dtype != kind:
+            self.levels = self.levels.astype(kind)
 
     def _fill(self, ids: Sequence[RecordId], table: Table) -> None:
         if isinstance(ids[0], str):
@@ -393,6 +403,8 @@ class Records:
         """Write a column's categories, extending the coder by those it does not know."""
         factor = column.factor()
         coder = coder.extend(factor.categories)
+        if len(coder.categories) > _MOST_IN_TWO_BYTES:
+            self._size_levels(len(coder.categories))
         self.levels[rows, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
         return coder
 

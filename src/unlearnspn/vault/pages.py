@@ -31,7 +31,7 @@ _DIRECTORY = 0
 _FIRST_PLACE = 1 << 32
 #: Arrays are read with room for this share more, and for so many pages at least.
 _SPARE_SHARE, _SPARE_PAGES = 16, 4
-_TYPES = {np.dtype(kind).str: np.dtype(kind) for kind in ("<i8", "<f8", "<i4", "|u1", "|b1")}
+_TYPES = {np.dtype(kind).str: np.dtype(kind) for kind in ("<i8", "<f8", "<i4", "<i2", "|u1", "|b1")}
 
 
 class Entry(NamedTuple):
@@ -159,6 +159,8 @@ class PageStore:
         entry = Entry(number, array.dtype.newbyteorder("<").str, array.shape)
         if entry.dtype not in _TYPES:
             raise TypeError(f"arrays of {array.dtype} cannot be stored")
+        if known and known.dtype != entry.dtype:
+            touched = None
         self._entries[name] = entry
         little = np.ascontiguousarray(array, _TYPES[entry.dtype])
         self._write_pages(number, little.reshape(-1).view(np.uint8), touched)
