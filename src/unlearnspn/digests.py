@@ -143,18 +143,20 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
 
 def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes]:
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
-    digests = network.digests
+    digests, outdated = network.digests, network.outdated
     buffer, lines = _describe(network.words, learner.ground, network.root)
     described = buffer.data
     for node, start, middle, end, last, lies_outside in lines.tolist():
-        network.outdate(node)
+        if node in digests:
+            outdated.append(digests[node][0])
         model = blake2b(described[start:middle], digest_size=_SIZE)
         state = blake2b(described[middle:end], digest_size=_SIZE)
         if lies_outside:
             _add_outside(learner, network, node, model, state)
-        below = [digests[part] for part in described[end:last].tolist()]
-        model.update(b"".join([released for released, _ in below]))
-        state.update(b"".join([kept for _, kept in below]))
+        if end < last:
+            below = [digests[part] for part in described[end:last].tolist()]
+            model.update(b"".join([released for released, _ in below]))
+            state.update(b"".join([kept for _, kept in below]))
         released = model.digest()
         state.update(released)
         digests[node] = released, state.digest()

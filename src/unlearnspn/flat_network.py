@@ -257,7 +257,7 @@ class FlatNetwork:
 
     def trim(self) -> None:
         """Give back room that will not be needed soon."""
-        room = self.used + min(spare_words(self.used), max(self.used // 16, _FIRST_ROOM))
+        room = self.used + min(spare_words(self.used), max(self.used // 32, _FIRST_ROOM))
         if room < self.words.size:
             self.words = np.concatenate([self.words[: self.used], np.zeros(room - self.used, np.int64)])
 

@@ -189,9 +189,10 @@ def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Row
     """Return those of a node's rows that a change does not concern, whether or not it was made here or elsewhere."""
     holder = holder_of_rows(words, node)
     rows = np.flatnonzero(ground.live) if holder < 0 else gather(words, holder)
+    changed = np.sort(np.concatenate((minus, plus)))
     n_staying = 0
     for row in rows:
-        if not (among(minus, row) or among(plus, row)):
+        if not (row == changed[0] if changed.size == 1 else among(changed, row)):
             rows[n_staying] = row
             n_staying += 1
     return rows[:n_staying]

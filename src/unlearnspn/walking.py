@@ -200,13 +200,12 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
 
 @inlined
 def _count_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Words:
-    """Count for the one row that comes or goes how many others have its codes; -1 where some have no value."""
+    """Count for the one row that comes or goes how many others have its codes."""
     scope, at = scope_at(words, node), node + words[node + MARGINALS]
     row = minus[0] if minus.size else plus[0]
     alike = np.empty(scope.size, np.int64)
     for i in range(scope.size):
-        code = np.int64(ground.codes[row, scope[i]])
-        alike[i] = words[at + code] - minus.size if words[at] == 0 else -1
+        alike[i] = words[at + np.int64(ground.codes[row, scope[i]])] - minus.size
         at += ground.sizes[scope[i]]
     return alike
 
@@ -262,6 +261,12 @@ def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plu
     at = node + words[node + MARGINALS]
     for i in range(scope.size):
         v, occurring = scope[i], 0
+        if minus.size == 1 and plus.size == 0:
+            # If others have the code of the row that is gone, and yet others another one, no more need be counted.
+            others = words[at + np.int64(ground.codes[minus[0], v])]
+            if before[i] == 0 or (others and others + words[at] < words[node + N_RECORDS]):
+                at += ground.sizes[v]
+                continue
         for code in range(1, ground.sizes[v]):
             if words[at + code]:
                 occurring += 1

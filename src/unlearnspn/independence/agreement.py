@@ -1,6 +1,6 @@
 """In what many rows agree with one, as bits: how many agree in two variables at once is then soon counted.
 
-Bits lie in words of 64 rows, [word, column], so that the loops over columns are done many at once.
+Bits lie in words of 64 rows, [column, word], so that the words of two columns are compared many at once.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ Bits = npt.NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits]:
+def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits, Counts]:
     """Tell of some rows in which columns they have the code of another one, and in which no value.
 
-    The second answer is empty if all values are there.
+    The second answer has lines only for columns where some values are missing; the third says which line is a
+    column's, or -1.
     """
     own, n_columns, no = codes[row], codes.shape[1], np.uint8(0)
     agrees = np.zeros((8 * ((rows.size + 63) // 64), n_columns), np.uint8)
@@ -30,17 +31,29 @@ def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits]:
         for v in range(n_columns):
             agreeing[v] |= bit if codes_of_row[v] == own[v] else no
             missing[v] |= bit if codes_of_row[v] == no else no
-    return _as_words(agrees), _as_words(absent) if absent.any() else np.zeros((0, n_columns), np.uint64)
+    lines = np.full(n_columns, -1)
+    gaps = _columns_with_bits(absent)
+    for k in range(gaps.size):
+        lines[gaps[k]] = k
+    return _as_words(agrees, np.arange(n_columns)), _as_words(absent, gaps), lines
 
 
 @njit(cache=True, nogil=True)
-def _as_words(octets: npt.NDArray[np.uint8]) -> Bits:
-    n_columns = octets.shape[1]
-    words = np.zeros((len(octets) // 8, n_columns), np.uint64)
+def _columns_with_bits(octets: npt.NDArray[np.uint8]) -> Counts:
+    found = np.zeros(octets.shape[1], np.uint8)
+    for line in octets:
+        for v in range(found.size):
+            found[v] |= line[v]
+    return np.flatnonzero(found)
+
+
+@njit(cache=True, nogil=True)
+def _as_words(octets: npt.NDArray[np.uint8], columns: Counts) -> Bits:
+    words = np.zeros((columns.size, len(octets) // 8), np.uint64)
     for i in range(len(octets)):
-        line, word, shift = octets[i], words[i >> 3], np.uint64(8 * (i & 7))
-        for v in range(n_columns):
-            word[v] |= np.uint64(line[v]) << shift
+        word, shift = i >> 3, np.uint64(8 * (i & 7))
+        for k in range(columns.size):
+            words[k, word] |= np.uint64(octets[i, columns[k]]) << shift
     return words
 
 
@@ -54,23 +67,18 @@ def _ones(word: np.uint64) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def count_all(bits: Bits) -> Counts:
-    """Count the bits of each column."""
-    counts = np.zeros(bits.shape[1], np.int64)
-    for i in range(len(bits)):
-        line = bits[i]
-        for v in range(counts.size):
-            counts[v] += _ones(line[v])
-    return counts
+def count_common(one: Bits, other: Bits) -> int:
+    """Count the rows that have both of two bits."""
+    count = 0
+    for i in range(one.size):
+        count += _ones(one[i] & other[i])
+    return count
 
 
 @njit(cache=True, nogil=True)
-def count_among(bits: Bits, chosen: Bits, column: int) -> Counts:
-    """Count the bits of each column among the rows that are chosen for one."""
-    counts = np.zeros(bits.shape[1], np.int64)
-    for i in range(len(bits)):
-        line, mask = bits[i], chosen[i, column]
-        if mask:
-            for v in range(counts.size):
-                counts[v] += _ones(line[v] & mask)
+def count_all(bits: Bits) -> Counts:
+    """Count the bits of each column."""
+    counts = np.empty(len(bits), np.int64)
+    for v in range(counts.size):
+        counts[v] = count_common(bits[v], bits[v])
     return counts

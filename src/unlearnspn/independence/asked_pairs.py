@@ -19,7 +19,7 @@ from unlearnspn.coding import Codes
 from unlearnspn.compiling import IN, OUT, START, inlined
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
-from unlearnspn.independence.agreement import compare_rows, count_all, count_among
+from unlearnspn.independence.agreement import compare_rows, count_all, count_common
 from unlearnspn.independence.components import find, join
 from unlearnspn.pair_tables import cell_hash, g_statistic
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x
@@ -251,8 +251,8 @@ def _shift_tables(
             cells[cell] -= gone
             if a > 0 and b > 0:
                 in_row, in_column = START, START
-                if alike.size and alike[hub] >= 0 and alike[other] >= 0:
-                    in_row, in_column = alike[hub], alike[other]
+                if alike.size:
+                    in_row, in_column = alike[hub] - cells[a * n_columns], alike[other] - cells[b]
                 else:
                     for c in range(1, n_columns):
                         in_row += cells[a * n_columns + c]
@@ -296,31 +296,32 @@ def _shift_row(
     sign: int,
 ) -> None:
     """Count a row in, or out, in an answer without tables: `rows` are all the others."""
-    agrees, absent = compare_rows(codes, rows, row)
-    like = count_all(agrees)
-    asking, in_cells, lacking, unasked = -1, like, like, like
-    after = np.append(rows, row) if sign > 0 else rows
+    agrees, absent, lines = compare_rows(codes, rows, row)
+    like, after = count_all(agrees), np.append(rows, row) if sign > 0 else rows
+    low, high = np.uint64(words[start + HASH]), np.uint64(words[start + HASH + 1])
     for k in range(words[start + N_PAIRS]):
         pair = start + HEAD + PER_PAIR * k
-        hub, other, _, depends = read_name(words[pair + NAMES])
+        hub, other, freedom, depends = read_name(words[pair + NAMES])
         u, v = scope[hub], scope[other]
         if codes[row, u] == 0 or codes[row, v] == 0:
             continue
-        if hub != asking:
-            asking, in_cells = hub, count_among(agrees, agrees, u)
-            if absent.size:
-                lacking, unasked = count_among(absent, agrees, u), count_among(agrees, absent, u)
-        in_row, in_column = like[u], like[v]
-        if absent.size:
-            in_row -= lacking[v]
-            in_column -= unasked[v]
-        before = _value(words, pair)
-        others = words[pair + TOTAL] - (sign < 0)
-        words[pair + HALF_G] += sign * _gain_of_g(in_cells[v], in_row, in_column, others, logs)
+        in_cell, in_row, in_column = count_common(agrees[u], agrees[v]), like[u], like[v]
+        if lines[v] >= 0:
+            in_row -= count_common(agrees[u], absent[lines[v]])
+        if lines[u] >= 0:
+            in_column -= count_common(agrees[v], absent[lines[u]])
+        gain = sign * _gain_of_g(in_cell, in_row, in_column, words[pair + TOTAL] - (sign < 0), logs)
+        words[pair + HALF_G] += gain
         words[pair + TOTAL] += sign
+        value = np.uint64(gain) + _TOTAL_FACTOR * np.uint64(sign)
         if in_row == 0 or in_column == 0:
-            words[pair + NAMES] = name(hub, other, _count_freedom(codes, after, u, v, sizes), depends)
-        _add_to_hash(words, start, prints[u, 0], prints[v, 0], _value(words, pair) - before)
+            freedom_after = _count_freedom(codes, after, u, v, sizes)
+            words[pair + NAMES] = name(hub, other, freedom_after, depends)
+            value += _FREEDOM_FACTOR * np.uint64(freedom_after - freedom)
+        first = cell_hash(prints[u, 0], prints[v, 0])
+        low += value * first
+        high += value * mix64(first)
+    words[start + HASH], words[start + HASH + 1] = np.int64(low), np.int64(high)
 
 
 @njit(cache=True, nogil=True)
@@ -378,8 +379,8 @@ def shift_pairs(
     """Take rows out of an answer that starts somewhere, and put others in.
 
     `staying` are all other rows that the answer is of; they do not matter if it has tables. If it is but one row that
-    comes or goes, `alike` may tell how many others have its code of each variable of the scope, where all have a value
-    (else it is -1): that saves adding up rows and columns of tables.
+    comes or goes, `alike` may tell how many others have its code of each variable of the scope: that saves adding up
+    rows and columns of tables.
     """
     if keeps_tables(words, start):
         _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, alike, OUT)
