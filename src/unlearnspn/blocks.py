@@ -49,7 +49,7 @@ DIGESTED = 19
 HEAD = 20
 
 #: A node that keeps rows has room for so many more, at least, and for this share more.
-SPARE_ROWS, SPARE_SHARE = 4, 8
+_SPARE_ROWS, _SPARE_SHARE = 4, 8
 
 #: Kinds of leaves: moments and counts are shifted by compiled code, counts are among the marginals.
 OUTSIDE, MOMENTS, COUNTS = 0, 1, 2
@@ -69,6 +69,12 @@ class Inside(NamedTuple):
     def has(self, scope: Words) -> bool:
         """Tell whether the statistics of a leaf of some variables lie in the blocks."""
         return bool(scope.size > 1 or self.leaves[scope[0]] != OUTSIDE)
+
+
+@njit(cache=True, nogil=True)
+def room_for(n_rows: int) -> int:
+    """Return for how many rows a node has room that keeps some."""
+    return n_rows + max(_SPARE_ROWS, n_rows // _SPARE_SHARE)
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 from weakref import WeakValueDictionary
@@ -31,14 +31,13 @@ from unlearnspn.blocks import (
     PARENT,
     ROOM,
     ROWS,
-    SPARE_ROWS,
-    SPARE_SHARE,
     TREE,
     WIDTH,
     Inside,
     leaves_at,
     numbers_at,
     parts_at,
+    room_for,
     rows_at,
     scope_at,
 )
@@ -46,6 +45,7 @@ from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
+from unlearnspn.packing import pack, wipe
 from unlearnspn.rebuilding import all_below, gather, holder_of_rows
 from unlearnspn.slices import Slice
 from unlearnspn.walking import link
@@ -79,7 +79,7 @@ class FlatNetwork:
     def __getstate__(self) -> dict[str, Any]:
         packed = self.compacted()
         packed.words = packed.words[: packed.used].copy()
-        packed.words[[node + DIGESTED for node in packed.below(packed.root)]] = 0
+        mark_all_undigested(packed.words, packed.root)
         return {**vars(packed), "digests": {}, "outdated": [], "_shown": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -189,7 +189,7 @@ class FlatNetwork:
     def _write_rows(self, rows: Rows | None) -> tuple[int, int, int]:
         if rows is None:
             return -1, 0, 0
-        room = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE)
+        room = room_for(rows.size)
         at = self._allocate(room)
         self.words[at : at + rows.size] = rows
         return at, rows.size, room
@@ -209,24 +209,20 @@ class FlatNetwork:
         if self.parent(new) < 0:
             self.root = new
 
-    def free(self, node: int) -> None:
-        """Wipe a node; those below it are not concerned."""
-        words = self.words
-        for place in (
-            *words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(),
-            *leaves_at(words, node)[1::2].tolist(),
-        ):
-            if place < 0:
-                del self.outside[-place - 1]
-        start, room = int(words[node + ROWS]), int(words[node + ROOM])
-        length = int(words[node + LENGTH])
-        if start >= 0:
-            words[start : start + room] = 0
-            self.wasted += room
-        words[node : node + length] = 0
-        self.wasted += length
-        self.outdate(node)
-        self._shown.pop(node, None)
+    def free(self, nodes: list[int]) -> None:
+        """Wipe nodes; those below them are not concerned."""
+        words, gone = self.words, np.array(nodes, np.int64)
+        for node in gone[have_outside(words, gone)].tolist():
+            for place in (
+                *words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(),
+                *leaves_at(words, node)[1::2].tolist(),
+            ):
+                if place < 0:
+                    del self.outside[-place - 1]
+        self.wasted += wipe(words, gone)
+        for node in nodes:
+            self.outdate(node)
+        self.forget_shown(gone)
 
     def outdate(self, node: int) -> None:
         """Forget the digests of a node."""
@@ -234,13 +230,10 @@ class FlatNetwork:
         if known is not None:
             self.outdated.append(known[0])
 
-    def below(self, node: int) -> Iterator[int]:
-        """Yield a node and all below it, parents first."""
-        pending = [node]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending.extend(parts_at(self.words, node).tolist())
+    def below(self, node: int) -> list[int]:
+        """Return a node and all below it, parents first."""
+        nodes: list[int] = all_below(self.words, node).tolist()
+        return nodes
 
     def mark(self) -> tuple[int, int]:
         """Return where the next words and statistics would be written."""
@@ -256,9 +249,9 @@ class FlatNetwork:
         self.used, self._next_outside = mark
 
     def trim(self) -> None:
-        """Give back room that will not be needed soon."""
+        """Leave as much room as will be needed soon."""
         room = self.used + min(spare_words(self.used), max(self.used // 32, _FIRST_ROOM))
-        if room < self.words.size:
+        if room != self.words.size:
             self.words = np.concatenate([self.words[: self.used], np.zeros(room - self.used, np.int64)])
 
     def tidy_up(self) -> bool:
@@ -270,38 +263,28 @@ class FlatNetwork:
 
     def compacted(self) -> FlatNetwork:
         """Return the same network without the words that belong to nobody, in an order of its own."""
-        packed = FlatNetwork(self.inside)
-        moved: dict[int, int] = {}
-        for node in self.below(self.root):
-            moved[node] = packed._copy(self, node)
-        for old, new in moved.items():
-            packed.words[new + PARENT] = moved.get(int(self.words[old + PARENT]), -1)
-            parts = parts_at(packed.words, new)
-            parts[:] = [moved[part] for part in parts.tolist()]
-        packed.root = moved[self.root]
+        packed, nodes = FlatNetwork(self.inside), all_below(self.words, self.root)
+        packed.words, places = pack(self.words, nodes)
+        packed.used, packed.root = packed.words.size, int(places[0])
+        for node in places[have_outside(packed.words, places)].tolist():
+            packed._take_over(self, node)
+        moved = dict(zip(nodes.tolist(), places.tolist(), strict=True))
         packed.outdated = self.outdated
         packed.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
         packed._shown.update((moved[node], shown) for node, shown in self._shown.items() if node in moved)
         packed.trim()
         return packed
 
-    def _copy(self, other: FlatNetwork, node: int) -> int:
-        words = other.words
-        rows = None if words[node + ROWS] < 0 else rows_at(words, node)
-        start, n_rows, room = self._write_rows(rows)
-        length = int(words[node + LENGTH])
-        at = self._allocate(length)
-        self.words[at : at + length] = words[node : node + length]
-        self.words[at + ROWS], self.words[at + N_ROWS], self.words[at + ROOM] = start, n_rows, room
-        block = self.words[at : at + HEAD]
-        for place in (INDEPENDENCE, CLUSTERING):
-            block[place] = self._take_over(other, int(block[place]))
-        places = leaves_at(self.words, at)[1::2]
-        places[:] = [self._take_over(other, place) for place in places.tolist()]
-        return at
-
-    def _take_over(self, other: FlatNetwork, place: int) -> int:
-        return place if place >= 0 else self._put_outside(other.outside[-place - 1])
+    def _take_over(self, other: FlatNetwork, node: int) -> None:
+        """Take the statistics of a node over that lie outside of another network's words."""
+        leaves = leaves_at(self.words, node)[1::2]
+        for words, at in (
+            (self.words, node + INDEPENDENCE),
+            (self.words, node + CLUSTERING),
+            *((leaves, i) for i in range(leaves.size)),
+        ):
+            if words[at] < 0:
+                words[at] = self._put_outside(other.outside[-int(words[at]) - 1])
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

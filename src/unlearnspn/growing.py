@@ -33,13 +33,12 @@ from unlearnspn.blocks import (
     PARENT,
     ROOM,
     ROWS,
-    SPARE_ROWS,
-    SPARE_SHARE,
     TREE,
     TREE_WORDS,
     WIDTH,
     leaves_at,
     parts_at,
+    room_for,
 )
 from unlearnspn.clustering.lloyd import go_on, learn_rounds, next_centroids, pick_seeds, rounds_at
 from unlearnspn.compiling import IN, OUT, START, inlined
@@ -254,7 +253,7 @@ def _with_room(words: Words, used: int, number: int) -> Words:
 def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) -> int:
     """Write the rows that a node keeps, and their fingerprint; return where the next words go."""
     words[node + ROWS], words[node + N_ROWS] = used, rows.size
-    words[node + ROOM] = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE)
+    words[node + ROOM] = room_for(rows.size)
     low, high = np.uint64(0), np.uint64(0)
     for i in range(rows.size):
         words[used + i] = rows[i]
@@ -307,7 +306,7 @@ def write(
     for i in range(1, leaves.size, 2):
         length += max(leaves[i], 0)
     keeps = plot.keeps_rows and answer.operation != blocks.SPLIT_DATA
-    room = rows.size + max(SPARE_ROWS, rows.size // SPARE_SHARE) if keeps else 0
+    room = room_for(rows.size) if keeps else 0
     words = _with_room(words, used, length + room)
     node, at = used, used + HEAD
     words[node + OPERATION], words[node + KEY], words[node + N_RECORDS] = (

@@ -16,6 +16,7 @@ from unlearnspn.tables import is_missing
 RecordId = int | str
 
 _LIMIT = 1 << 63
+_NO_SALT = np.uint64(0)
 
 
 def read_ids(ids: Any) -> list[RecordId]:
@@ -52,7 +53,7 @@ def require_unique(ids: Sequence[RecordId]) -> None:
 
 def require_found(ids: Sequence[RecordId], found: npt.NDArray[np.bool_]) -> None:
     """Raise if some ids are nobody's, and name them."""
-    if not found.all():
+    if np.count_nonzero(found) < len(ids):
         unknown = [item for item, known in zip(ids, found.tolist(), strict=True) if not known]
         raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
 
@@ -64,7 +65,7 @@ def record_keys(ids: Sequence[RecordId]) -> Keys:
             hashlib.blake2b(str(item).encode("utf-8", "surrogatepass"), digest_size=8).digest() for item in ids
         )
         return np.frombuffer(digests, "<u8").astype(np.uint64)
-    return mix_keys(np.asarray(ids, np.int64).view(np.uint64), np.uint64(0))
+    return mix_keys(np.array(ids, np.int64).view(np.uint64), _NO_SALT)
 
 
 def _plain(items: list[Any]) -> bool:

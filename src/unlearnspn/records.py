@@ -11,8 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +51,7 @@ _MOST_IN_TWO_BYTES = 1 << 15
 _BY_SLOT = ("live", "keys", "ids", "values", "levels", "codes", "features")
 
 
-@dataclass(frozen=True)
-class Staged:
+class Staged(NamedTuple):
     """New records in their slots, and the encoding that holds once the old ones are gone."""
 
     minus: Rows

@@ -94,9 +94,9 @@ class Revision:
 
     def commit(self) -> bool:
         """Wipe what is not needed any more; tell whether the rest was moved together."""
-        for node in self._replaced:
-            self.network.free(node)
-        self._replaced.clear()
+        if self._replaced:
+            self.network.free(self._replaced)
+            self._replaced.clear()
         return self.network.tidy_up()
 
     def touched(self) -> Words:

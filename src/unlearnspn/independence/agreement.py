@@ -58,12 +58,12 @@ def _as_words(octets: npt.NDArray[np.uint8], columns: Counts) -> Bits:
 
 
 @njit(cache=True, nogil=True)
-def _ones(word: np.uint64) -> np.int64:
+def _ones(word: np.uint64) -> int:
     """Count the bits of a word; the compiler knows this form, and takes an instruction for it."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
