@@ -19,7 +19,7 @@ import numpy.typing as npt
 from unlearnspn.circuit.expressions import Expression, Input, Sum, Unit, categorical, mixture, product
 from unlearnspn.coding import CategoricalCoder, Encoding
 from unlearnspn.leaves.base import Leaf
-from unlearnspn.leaves.from_counts import HasOutcomes, Outcomes, readable
+from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, readable
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.spanning_tree import (
     Alphabet,
@@ -65,7 +65,7 @@ class ChowLiu:
     def takes(self, leaf: Leaf[Any], encoding: Encoding, variable: int) -> bool:
         """Tell whether a variable can be part of a tree: it has a code for each of its categories."""
         coder = encoding.coders[variable]
-        return isinstance(coder, CategoricalCoder) and not coder.grouped and isinstance(leaf, HasOutcomes)
+        return isinstance(coder, CategoricalCoder) and not coder.grouped and isinstance(leaf, FromCounts | HasOutcomes)
 
     def over(self, leaves: Sequence[Leaf[Any]]) -> TreeLeaf:
         """Return the distribution for variables that would have these leaves by themselves."""

@@ -288,7 +288,6 @@ def _number_category(number: float) -> Category:
 
 def _factor_numbers(numbers: npt.NDArray[np.float64]) -> Factor:
     observed = ~np.isnan(numbers)
-    distinct, inverse = np.unique(numbers[observed], return_inverse=True)
-    places = np.full(len(numbers), -1, np.int64)
-    places[observed] = inverse
+    distinct = np.unique(numbers[observed])
+    places = np.where(observed, np.searchsorted(distinct, numbers), -1)
     return Factor([_number_category(number) for number in distinct.tolist()], places)
