@@ -1,5 +1,7 @@
 """Records: a staged change touches nothing that exists, and leaves nothing behind, whichever way it ends."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -183,3 +185,20 @@ def test_levels_take_two_bytes_as_long_as_they_can(monkeypatch):
     assert records.levels.dtype == fresh.levels.dtype == np.int32
     here, there = (each.export(each.rows, each.encoding).columns for each in (records, fresh))
     assert [column.values.tolist() for column in here[3:]] == [column.values.tolist() for column in there[3:]]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 7])
+def test_threads_change_nothing(n_threads, monkeypatch):
+    rows = example_table(300, seed=5)
+    alone = learn(rows)
+    pools = []
+
+    def pool():
+        pools.append(ThreadPoolExecutor(n_threads))
+        return pools[-1]
+
+    monkeypatch.setattr("unlearnspn.records._MANY", 10)
+    monkeypatch.setattr("unlearnspn.records.ThreadPoolExecutor", pool)
+    together = learn(rows)
+    assert pools
+    assert snapshot(together) == snapshot(alone)
