@@ -81,17 +81,12 @@ def measure(data: Dataset, removals: int) -> dict[str, list[float]]:
 def _time_floor(spn: SPN, name: int, stopwatch: Stopwatch) -> None:
     engine = spn._model
     network, ground = engine.network, engine.learner.ground
-    row, nobody, used = engine.records.find([name]), np.zeros(0, np.int64), network.used
-    words, _, found = walk(network.words, used, ground, network.root, row, nobody)
-    trail = Trail(found)
-    if not trail.is_plain:  # nodes were rebuilt beside the old ones: drop them
-        engine.network.words = words
-        for old, new in trail.links.reshape(-1, 2)[::-1].tolist():
-            network.link(new, old)
+    row = engine.records.find([name])
+    trail = Trail(walk(network.words, ground, np.array([network.root, 0, 1, 1]), row))
+    if trail.n_left:  # this is no plain walk
         walk_back(network.words, ground, trail.steps, trail.rows)
-        network.words[used:] = 0
-        return
-    stopwatch.time(FLOOR, lambda: walk_back(words, ground, trail.steps, trail.rows))
+    else:
+        stopwatch.time(FLOOR, lambda: walk_back(network.words, ground, trail.steps, trail.rows))
 
 
 def main(arguments: list[str] | None = None) -> int:

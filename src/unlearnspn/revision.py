@@ -20,11 +20,11 @@ from unlearnspn.hashing import sum_keys
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
-from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted, rows_after
+from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted, rebuild, rows_after
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.touched import stretches_of
-from unlearnspn.walking import LINK, MADE_INSIDE, REFUSED, STEP, Trail, mark_undigested, walk, walk_back
+from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, Trail, mark_undigested, walk, walk_back
 
 _MASK = (1 << 64) - 1
 _NOBODY = np.zeros(0, np.int64)
@@ -101,10 +101,9 @@ class Revision:
 
     def touched(self) -> Words:
         """Return the stretches of words that differ, or will once this is committed, from those before."""
-        trails = [done for done in self._journal if isinstance(done, Trail)]
-        pairs = [new for done in self._journal if not isinstance(done, Trail) for _, new in [done]]
-        nodes = np.concatenate([*(trail.steps[::STEP] for trail in trails), np.array(self._replaced, np.int64)])
-        replacing = np.concatenate([*(trail.links[1::LINK] for trail in trails), np.array(pairs, np.int64)])
+        steps = [done.steps[::STEP] for done in self._journal if isinstance(done, Trail)]
+        nodes = np.concatenate([*steps, np.array(self._replaced, np.int64)])
+        replacing = np.array([done[1] for done in self._journal if not isinstance(done, Trail)], np.int64)
         words, (before, _) = self.network.words, self._before
         written = np.array([[before, self.network.used]], np.int64)
         return np.concatenate([stretches_of(words, nodes, replacing), written])
@@ -113,12 +112,12 @@ class Revision:
         """Make the network what it was before."""
         network = self.network
         for done in reversed(self._journal):
-            links = done.links.reshape(-1, LINK).tolist() if isinstance(done, Trail) else [done]
-            for old, new in reversed(links):
-                network.link(new, old)
             if isinstance(done, Trail):
                 walk_back(network.words, self.learner.ground, done.steps, done.rows)
                 mark_undigested(network.words, done.steps[::STEP])
+            else:
+                old, new = done
+                network.link(new, old)
         for place, statistics in reversed(self._outside):
             network.outside[place] = statistics
         network.rewind(self._before)
@@ -127,42 +126,53 @@ class Revision:
 
     def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
         """Make a change at a node and below it."""
+        n_minus, n_changed = minus.size, minus.size + plus.size
+        self._walk(np.array([node, 0, n_minus, n_changed]), np.concatenate((minus, plus)))
+
+    def _walk(self, visits: Words, rows: Rows) -> None:
+        """Make changes at some nodes and below them."""
         network = self.network
-        network.words, network.used, found = walk(network.words, network.used, self.learner.ground, node, minus, plus)
-        trail = Trail(found)
+        trail = Trail(walk(network.words, self.learner.ground, visits, rows))
         self._journal.append(trail)
-        steps = trail.steps.reshape(-1, STEP)
-        self.nodes_visited += len(steps)
-        network.forget_shown(steps[:, 0])
-        if not trail.is_plain:
-            self._note_rebuilt(trail)
+        nodes = trail.steps[::STEP]
+        self.nodes_visited += nodes.size
+        network.forget_shown(nodes)
         if trail.n_left:
-            self._see_to_the_rest(steps, trail.rows)
+            self._see_to_the_rest(trail)
 
-    def _see_to_the_rest(self, steps: Words, rows: Rows) -> None:
+    def _see_to_the_rest(self, trail: Trail) -> None:
         """Do what a walk has left to do."""
-        for node, start, middle, end, outcome in steps.tolist():
+        pairs = trail.pairs
+        for node, outcome, minus, plus in trail.visits():
             if outcome == REFUSED:
-                self._reconsider(node, rows[start:middle], rows[middle:end])
+                self._reconsider(node, minus, plus)
             elif outcome == MADE_INSIDE:
-                self._revise_outside(node, rows[start:middle], rows[middle:end])
+                self._revise_outside(node, minus, plus)
+            elif outcome == TO_REBUILD:
+                end = 1 + int(pairs[0])
+                self._rebuild(node, pairs[1:end], minus, plus)
+                pairs = pairs[end:]
 
-    def _note_rebuilt(self, trail: Trail) -> None:
-        """Take over what a walk has rebuilt, and grow what it asks for."""
-        network = self.network
-        self.rows_moved += trail.n_moved
-        self._replaced.extend(trail.dropped.tolist())
-        for new in trail.links[1::LINK].tolist():
-            self._note_place(new)
-        for at, number, scope, rows in read_wanted(trail.wanted):
+    def _rebuild(self, node: int, pairs: Words, minus: Rows, plus: Rows) -> None:
+        """Put a new node in the place of one whose decisions change, grow what it asks for, and go on below it."""
+        network, ground = self.network, self.learner.ground
+        rebuilt = rebuild(network.words, network.used, ground, node, pairs, minus, plus)
+        network.words, network.used = rebuilt.words, rebuilt.used
+        if rebuilt.node >= 0:
+            self.rows_moved += rebuilt.n_moved
+            self._replaced.extend(rebuilt.dropped.tolist())
+            self._link(node, rebuilt.node)
+        for at, number, scope, rows in read_wanted(rebuilt.wanted):
             self.subnetworks_learned += 1
             if number < 0:
                 self._grow_anew(at, network.place(at), rows, number == CHANGED_OPERATION)
             else:
                 part = network.grow(self.learner, network.place_of_part(at, number, scope), rows)
                 network.set_part(at, number, part)
-        for node in trail.opened.tolist():
-            network.learn_open_leaves(self.learner, node, self._all_rows)
+        if rebuilt.is_open:
+            network.learn_open_leaves(self.learner, rebuilt.node, self._all_rows)
+        if rebuilt.visits.size:
+            self._walk(rebuilt.visits, rebuilt.rows)
 
     def _link(self, old: int, new: int) -> None:
         """Put a node in another one's place."""
@@ -170,14 +180,7 @@ class Revision:
         self.network.set_parent(new, self.network.parent(old))
         self._journal.append((old, new))
         self.network.link(old, new)
-        self._note_place(new)
-
-    def _note_place(self, new: int) -> None:
-        """Take note of a node that has taken another one's place."""
-        network = self.network
-        if network.parent(new) < 0:
-            network.root = new
-        mark_undigested(network.words, np.array([network.parent(new)]))
+        mark_undigested(self.network.words, np.array([self.network.parent(new)]))
 
     def _grow_anew(self, old: int, place: Place, rows: Rows, reports: bool) -> None:
         """Put a network that is learned anew in a node's place, and report the operation if that is what changed."""

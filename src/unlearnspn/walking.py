@@ -2,11 +2,13 @@
 
 The walk goes down from a node. It takes rows out of a node's statistics and puts others in, in place, and asks the
 questions of LearnSPN again. Where the answers are what they were, it goes on; where they are not, it takes its change
-back and has the node rebuilt; where they cannot be known here, it names the node, for `revision` to see to. All
-statistics are integers, so taking a change back restores every bit.
+back; there, and where answers cannot be known here, it names the node, for `revision` to see to. All statistics are
+integers, so taking a change back restores every bit.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numba import njit
@@ -41,7 +43,7 @@ from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
 from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs
 from unlearnspn.pair_tables import shift_pairs_hash
-from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rebuild, rows_staying
+from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rows_staying
 
 #: So many rows are looked at in one go where all there are may have to be.
 _CHUNK = 1024
@@ -51,63 +53,35 @@ class Trail:
     """Where a walk has been: a line for each node, and the rows that changed there.
 
     Compiled code hands it over in one piece, for each array that it returns takes Python a microsecond: the lengths of
-    the six arrays below, two numbers, and the arrays one after another.
+    the three arrays below, how many steps are left to do, and the arrays one after another.
     """
 
     def __init__(self, packed: Words) -> None:
-        self._packed = packed
-        #: `n_left`: how many steps are left to Python, wholly or in part.
-        *self._lengths, self.n_moved, self.n_left = packed[:_N_COUNTS].tolist()
+        n_steps, n_rows, _, self.n_left = packed[:_N_COUNTS].tolist()
+        first, second = _N_COUNTS + n_steps, _N_COUNTS + n_steps + n_rows
+        #: [node, start of minus, start of plus, end of plus, what became of it]
+        self.steps: Words = packed[_N_COUNTS:first]
+        #: The rows that steps refer to.
+        self.rows: Rows = packed[first:second]
+        #: For each node that is to be rebuilt, how many words follow, and the pairs that were asked, as they are now.
+        self.pairs: Words = packed[second:]
 
-    def _piece(self, number: int) -> Words:
-        start = _N_COUNTS + sum(self._lengths[:number])
-        return self._packed[start : start + self._lengths[number]]
-
-    @property
-    def steps(self) -> Words:
-        """[node, start of minus, start of plus, end of plus, what became of it]."""
-        return self._piece(0)
-
-    @property
-    def rows(self) -> Rows:
-        """The rows that steps refer to."""
-        return self._piece(1)
-
-    @property
-    def links(self) -> Words:
-        """[old node, new node]."""
-        return self._piece(2)
-
-    @property
-    def opened(self) -> Words:
-        """Nodes that have open leaves."""
-        return self._piece(3)
-
-    @property
-    def dropped(self) -> Words:
-        """Nodes that are not needed any more."""
-        return self._piece(4)
-
-    @property
-    def wanted(self) -> Words:
-        """What is to be grown, see `want`."""
-        return self._piece(5)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether no node has been rebuilt, or is to be grown."""
-        return not any(self._lengths[2:])
+    def visits(self) -> Iterator[tuple[int, int, Rows, Rows]]:
+        """Yield nodes, what became of them, and which rows leave and come there."""
+        rows = self.rows
+        for node, start, middle, end, outcome in self.steps.reshape(-1, STEP).tolist():
+            yield node, outcome, rows[start:middle], rows[middle:end]
 
 
-STEP, LINK = 5, 2
-_N_COUNTS = 8
+STEP, VISIT = 5, 4
+_N_COUNTS = 4
 
 #: A node to be visited, and which rows leave and come there: start of minus, start of plus, end of plus.
 Visit = tuple[int, int, int, int]
 
-#: What became of a change: it is left to Python, it was made, it was made but for statistics that lie outside, or by
-#: another node in the place of this one.
-REFUSED, MADE, MADE_INSIDE, REBUILT = range(4)
+#: What became of a change: it is left to Python, it was made, it was made but for statistics that lie outside, or
+#: another node is to take the place of this one.
+REFUSED, MADE, MADE_INSIDE, TO_REBUILD = range(4)
 
 
 @njit(cache=True, nogil=True)
@@ -224,12 +198,18 @@ def _shift_independence(words: Words, ground: Ground, node: int, minus: Rows, pl
 
 
 @njit(cache=True, nogil=True)
-def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> None:
-    """Make a change in all that a node knows; the opposite change takes it back."""
-    if words[node + INDEPENDENCE] > 0:
+def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, pairs: Words) -> None:
+    """Make a change in all that a node knows; the opposite change takes it back.
+
+    `pairs` is what becomes known of pairs, if somebody knows that already.
+    """
+    if pairs.size:
+        pairs_of(words, node)[:] = pairs
+    elif words[node + INDEPENDENCE] > 0:
         _shift_independence(words, ground, node, minus, plus)
-    _shift(words, ground, node, minus, OUT)
-    _shift(words, ground, node, plus, IN)
+    # A loop, so that the compiler has one call to work on.
+    for sign in (OUT, IN):
+        _shift(words, ground, node, minus if sign == OUT else plus, sign)
 
 
 @inlined
@@ -335,19 +315,14 @@ def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Ro
     n_after = words[node + N_RECORDS] + plus.size - minus.size
     if no_room or n_after == 0 or minus.size + plus.size > max(LARGE_SHARE * n_after, 1):
         return False, nothing
-    pairs = pairs_of(words, node)
+    before = pairs_of(words, node)
     # To count pairs back takes longer than to keep them; tables are long, and soon counted back.
-    before = pairs.copy() if pairs.size and not keeps_tables(pairs, START) else nothing
-    _make(words, ground, node, minus, plus)
+    before = before.copy() if before.size and not keeps_tables(before, START) else nothing
+    _make(words, ground, node, minus, plus, nothing)
     if _decides_alike(words, ground, node, minus, plus):
         return True, nothing
-    after = pairs.copy()
-    if before.size:
-        pairs[:] = before
-        _shift(words, ground, node, plus, OUT)
-        _shift(words, ground, node, minus, IN)
-    else:
-        _make(words, ground, node, plus, minus)
+    after = pairs_of(words, node).copy()
+    _make(words, ground, node, plus, minus, before)
     return False, after
 
 
@@ -375,7 +350,7 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -
         return REFUSED, np.empty(0, np.int64)
     stays, pairs = _try_to_shift(words, ground, node, minus, plus)
     if not stays:
-        return REBUILT, pairs
+        return TO_REBUILD, pairs
     return MADE_INSIDE if _has_leaves_outside(words, node) else MADE, pairs
 
 
@@ -421,18 +396,17 @@ def _go_down(
 
 
 @njit(cache=True, nogil=True)
-def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: Rows) -> tuple[Words, int, Words]:
-    """Walk down from a node with a change, and return where it was made and where it could not be: a packed `Trail`.
+def walk(words: Words, ground: Ground, visits: Words, changed: Rows) -> Words:
+    """Walk down from some nodes, and return where their changes were made and where they could not be.
 
-    `minus` and `plus` must be sorted.
+    `visits` are lines of [node, start of minus, start of plus, end of plus] in `changed`, where each part is sorted.
+    Returns a packed `Trail`.
     """
-    steps, n_steps = np.empty(64 * STEP, np.int64), 0
-    rows, n_rows = _grown(np.empty(64, np.int64), minus.size + plus.size), minus.size + plus.size
-    rows[: minus.size], rows[minus.size : n_rows] = minus, plus
-    nothing = np.empty(0, np.int64)
-    links, opened, dropped, wanted = nothing, nothing, nothing, nothing
-    n_moved, n_left = 0, 0
-    pending = [(root, 0, minus.size, n_rows)]
+    steps, n_steps, n_left = np.empty(64 * STEP, np.int64), 0, 0
+    rows, n_rows = _grown(np.empty(64, np.int64), changed.size), changed.size
+    rows[:n_rows] = changed
+    kept = np.empty(0, np.int64)
+    pending = [(visits[i], visits[i + 1], visits[i + 2], visits[i + 3]) for i in range(0, visits.size, VISIT)]
     while pending:
         visit = pending.pop()
         node, start, middle, end = visit
@@ -440,38 +414,23 @@ def walk(words: Words, used: int, ground: Ground, root: int, minus: Rows, plus: 
         steps = _grown(steps, (n_steps + 1) * STEP)
         steps[n_steps * STEP : (n_steps + 1) * STEP] = np.array([node, start, middle, end, outcome])
         n_steps += 1
-        n_left += outcome in (REFUSED, MADE_INSIDE)
-        if outcome in (MADE, MADE_INSIDE):
+        n_left += outcome != MADE
+        if outcome == TO_REBUILD:
+            kept = np.concatenate((kept, np.array([pairs.size]), pairs))
+        elif outcome != REFUSED:
             rows, n_rows = _go_down(words, ground, visit, rows, n_rows, pending)
-        if outcome != REBUILT:
-            continue
-        rebuilt = rebuild(words, used, ground, node, pairs, rows[start:middle], rows[middle:end])
-        words, used, n_moved = rebuilt.words, rebuilt.used, n_moved + rebuilt.n_moved
-        wanted = np.concatenate((wanted, rebuilt.wanted))
-        if rebuilt.node < 0:
-            continue
-        link(words, node, rebuilt.node)
-        links = np.concatenate((links, np.array([node, rebuilt.node])))
-        dropped = np.concatenate((dropped, rebuilt.dropped))
-        opened = np.concatenate((opened, np.full(1 if rebuilt.is_open else 0, rebuilt.node)))
-        rows = _grown(rows, n_rows + rebuilt.rows.size)
-        rows[n_rows : n_rows + rebuilt.rows.size] = rebuilt.rows
-        for i in range(0, rebuilt.visits.size, 4):
-            part, first, second, third = rebuilt.visits[i : i + 4]
-            pending.append((part, n_rows + first, n_rows + second, n_rows + third))
-        n_rows += rebuilt.rows.size
     steps, rows = steps[: n_steps * STEP], rows[:n_rows]
-    counts = np.array([steps.size, rows.size, links.size, opened.size, dropped.size, wanted.size, n_moved, n_left])
-    return words, used, np.concatenate((counts, steps, rows, links, opened, dropped, wanted))
+    return np.concatenate((np.array([steps.size, rows.size, kept.size, n_left]), steps, rows, kept))
 
 
 @njit(cache=True, nogil=True)
 def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
     """Take back what a walk has changed."""
+    nothing = np.empty(0, np.int64)
     for at in range(steps.size - STEP, -1, -STEP):
         if steps[at + 4] in (MADE, MADE_INSIDE):
             node, start, middle, end = steps[at : at + 4]
-            _make(words, ground, node, rows[middle:end], rows[start:middle])
+            _make(words, ground, node, rows[middle:end], rows[start:middle], nothing)
 
 
 @njit(cache=True, nogil=True)

@@ -383,18 +383,22 @@ def shift_pairs(
     rows and columns of tables.
     """
     if keeps_tables(words, start):
-        _shift_tables(words, start, codes, minus, scope, sizes, prints, logs, alike, OUT)
-        _shift_tables(words, start, codes, plus, scope, sizes, prints, logs, alike, IN)
+        # A loop, so that the compiler has one call to work on.
+        for sign in (OUT, IN):
+            _shift_tables(words, start, codes, minus if sign == OUT else plus, scope, sizes, prints, logs, alike, sign)
         return
     if (minus.size + plus.size) * _effort(words[start + N_PAIRS], scope.size, codes.shape[1]) > words[start + N_PAIRS]:
         _count_anew(words, start, codes, np.concatenate((staying, plus)), scope, sizes, prints, logs)
         return
-    rows = np.concatenate((staying, minus, plus))
-    for k in range(minus.size - 1, -1, -1):
-        _shift_row(words, start, codes, rows[: staying.size + k], minus[k], scope, sizes, prints, logs, OUT)
-    for k in range(plus.size):
-        rows[staying.size + k] = plus[k]
-        _shift_row(words, start, codes, rows[: staying.size + k], plus[k], scope, sizes, prints, logs, IN)
+    rows, n_rows = np.concatenate((staying, minus, plus)), staying.size + minus.size
+    for k in range(minus.size + plus.size):
+        sign = OUT if k < minus.size else IN
+        n_rows -= sign == OUT
+        row = rows[n_rows] if sign == OUT else plus[k - minus.size]
+        _shift_row(words, start, codes, rows[:n_rows], row, scope, sizes, prints, logs, sign)
+        if sign == IN:
+            rows[n_rows] = row
+            n_rows += 1
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
