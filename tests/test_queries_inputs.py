@@ -108,7 +108,7 @@ def test_rows_are_scored_alone_and_together_alike(spn, table, scores):
 
 @pytest.mark.parametrize("n_cores", [1, 2, 3, 8])
 def test_threads_change_nothing(spn, table, scores, n_cores, monkeypatch):
-    monkeypatch.setattr(scoring, "_n_cores", lambda: n_cores)
+    monkeypatch.setattr(scoring, "n_cores", lambda: n_cores)
     monkeypatch.setattr(scoring, "_LEAST_CELLS", 1 << 8)
     assert spn.score_samples(table).tobytes() == scores
     assert spn.score_samples(frame(table).to_numpy(object)).tobytes() == scores
@@ -169,4 +169,4 @@ def test_zeros_of_either_sign_are_one_number(spn):
 def test_there_are_blocks_and_threads_to_speak_of():
     """Else the tests above would show nothing."""
     assert density._LARGEST_BLOCK < 513 < scoring._ARRAY_ROWS < 2049 < N_ROWS
-    assert scoring._n_cores() == len(os.sched_getaffinity(0))
+    assert scoring.n_cores() == len(os.sched_getaffinity(0))

@@ -38,6 +38,7 @@ from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.tables import Category, Column, Family, Table
+from unlearnspn.threads import n_cores
 from unlearnspn.totals import Totals, relaid, shift_totals
 
 T = TypeVar("T", bound=np.generic)
@@ -438,7 +439,8 @@ def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bo
         for v in variables:
             act(v)
         return
-    with ThreadPoolExecutor() as pool:
+    # No more threads than cores: what each of them takes for a while, allocators keep.
+    with ThreadPoolExecutor(n_cores()) as pool:
         list(pool.map(act, variables))
 
 

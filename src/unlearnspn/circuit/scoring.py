@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,6 +16,7 @@ from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.inputs import Floats, Places
 from unlearnspn.circuit.layout import Indices, Layout
 from unlearnspn.tables import Family
+from unlearnspn.threads import n_cores
 
 #: An array is read and scored so many rows at a time.
 _ARRAY_ROWS = 1 << 11
@@ -92,17 +92,13 @@ class Scorer:
 
 def _in_parallel(n_rows: int, n_columns: int, work: Callable[[int, int], None]) -> None:
     """Divide the rows among the cores; kernels release the lock that Python threads share."""
-    n_threads = min(_n_cores(), 1 + n_rows * n_columns // _LEAST_CELLS)
+    n_threads = min(n_cores(), 1 + n_rows * n_columns // _LEAST_CELLS)
     if n_threads == 1:
         work(0, n_rows)
         return
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(int).tolist()
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(work, bounds[:-1], bounds[1:]))
-
-
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @njit(cache=True, nogil=True)
