@@ -145,42 +145,42 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
     digests, outdated = network.digests, network.outdated
     buffer, lines = _describe(network.words, learner.ground, network.root)
-    described = buffer.data
+    described = buffer.tobytes()
     for node, start, middle, end, last, lies_outside in lines.tolist():
-        if node in digests:
-            outdated.append(digests[node][0])
-        model = blake2b(described[start:middle], digest_size=_SIZE)
-        state = blake2b(described[middle:end], digest_size=_SIZE)
-        if lies_outside:
-            _add_outside(learner, network, node, model, state)
-        if end < last:
-            below = [digests[part] for part in described[end:last].tolist()]
-            model.update(b"".join([released for released, _ in below]))
-            state.update(b"".join([kept for _, kept in below]))
-        released = model.digest()
-        state.update(released)
-        digests[node] = released, state.digest()
+        known = digests.get(node)
+        if known is not None:
+            outdated.append(known[0])
+        below = [digests[part] for part in buffer[end:last].tolist()] if end < last else []
+        more, more_kept = _describe_outside(learner, network, node) if lies_outside else (b"", b"")
+        released = _hash([described[8 * start : 8 * middle], more, *[each for each, _ in below]])
+        kept = [described[8 * middle : 8 * end], more_kept, *[each for _, each in below], released]
+        digests[node] = released, _hash(kept)
     return digests[network.root]
 
 
-def _add_outside(learner: Learner, network: FlatNetwork, at: int, model: Any, state: Any) -> None:
-    """Add what Python knows of a node."""
+def _hash(parts: list[bytes]) -> bytes:
+    return blake2b(b"".join(parts), digest_size=_SIZE).digest()
+
+
+def _describe_outside(learner: Learner, network: FlatNetwork, at: int) -> tuple[bytes, bytes]:
+    """Return what Python knows of a node: what is released, and what is kept."""
     words = network.words
+    released, kept = b"", b""
     for number in network.leaves_outside(at):
         scope, statistics = network.outside[number]
         own = Slice(learner.records, learner.encoding, scope, int(words[at + KEY]) & _MASK)
         found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
-        model.update(fingerprint([scope.tobytes(), found]))
-    independence, clustering = (int(words[at + start]) for start in (INDEPENDENCE, CLUSTERING))
-    if independence >= 0 and clustering >= 0:
-        return
+        released += fingerprint([scope.tobytes(), found])
     data = learner.slice(network.place(at))
-    if independence < 0:
-        kept = network.outside[-independence - 1]
-        state.update(fingerprint([b"independence", learner.independence.fingerprint(kept, data)]))
-    if clustering < 0:
-        kept = network.outside[-clustering - 1]
-        state.update(fingerprint([b"clustering", learner.clustering.fingerprint(kept, data)]))
+    asked: tuple[tuple[int, bytes, Any], ...] = (
+        (INDEPENDENCE, b"independence", learner.independence),
+        (CLUSTERING, b"clustering", learner.clustering),
+    )
+    for place, name, block in asked:
+        number = int(words[at + place])
+        if number < 0:
+            kept += fingerprint([name, block.fingerprint(network.outside[-number - 1], data)])
+    return released, kept
 
 
 def model_digest(learner: Learner, root: bytes, settings: bytes) -> str:
