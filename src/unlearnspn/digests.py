@@ -47,17 +47,23 @@ _MASK = (1 << 64) - 1
 
 
 @njit(cache=True, nogil=True)
+def _with_room(buffer: Words, used: int, number: int) -> Words:
+    if used + number <= buffer.size:
+        return buffer
+    grown = np.empty(2 * (used + number), np.int64)
+    grown[:used] = buffer[:used]
+    return grown
+
+
+@njit(cache=True, nogil=True)
 def _extended(buffer: Words, used: int, more: Words) -> Words:
-    if used + more.size > buffer.size:
-        grown = np.empty(2 * (used + more.size), np.int64)
-        grown[:used] = buffer[:used]
-        buffer = grown
+    buffer = _with_room(buffer, used, more.size)
     buffer[used : used + more.size] = more
     return buffer
 
 
 @inlined
-def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
+def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> tuple[np.uint64, np.uint64]:
     """Hash how many records have each category, whatever their codes; missing values are left out."""
     low, high = np.uint64(0), np.uint64(0)
     for code in range(1, ground.sizes[v]):
@@ -66,7 +72,15 @@ def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> Words:
             name = mix64(ground.prints[v, code])
             low += count * name
             high += count * mix64(name)
-    return np.array([np.int64(low), np.int64(high)])
+    return low, high
+
+
+@inlined
+def _length_of_leaf(ground: Ground, v: int, place: int) -> int:
+    """Return how many words describe a leaf: those of its statistics, or two of hash."""
+    if v == TREE:
+        return TREE_WORDS
+    return 2 if place == 0 else int(1 + ground.windows[v, 1] + ground.windows[v, 2])
 
 
 @inlined
@@ -81,16 +95,17 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
         v, place = leaves[i], leaves[i + 1]
         if place < 0:
             continue
-        if v == TREE:
-            found = words[node + place : node + place + TREE_WORDS]
-        elif place == 0:
-            found = _hash_counts(words, ground, starts[v], v)
+        length = _length_of_leaf(ground, v, place)
+        buffer = _with_room(buffer, used, 2 + length)
+        buffer[used], buffer[used + 1] = v, length
+        used += 2
+        if place == 0:
+            low, high = _hash_counts(words, ground, starts[v], v)
+            buffer[used], buffer[used + 1] = np.int64(low), np.int64(high)
         else:
-            length = 1 + ground.windows[v, 1] + ground.windows[v, 2]
-            found = words[node + place : node + place + length]
-        buffer = _extended(buffer, used, np.array([v, found.size]))
-        buffer = _extended(buffer, used + 2, found)
-        used += 2 + found.size
+            for k in range(length):
+                buffer[used + k] = words[node + place + k]
+        used += length
     return buffer, used
 
 
