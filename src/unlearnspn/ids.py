@@ -76,7 +76,7 @@ def _plain(items: list[Any]) -> bool:
 
 def _as_list(ids: Any) -> list[Any]:
     if type(ids) is list:
-        return ids
+        return ids.copy()
     if isinstance(ids, str | int | np.integer):
         return [ids]
     if isinstance(ids, bytes | bytearray | dict) or hasattr(ids, "columns") or getattr(ids, "ndim", 1) > 1:
