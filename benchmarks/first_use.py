@@ -1,4 +1,4 @@
-"""Measure what the first use costs: importing, the first estimator, the first fit with nothing compiled and the next.
+"""Measure what the first use costs: importing, the first estimator, the first fit and removal with nothing compiled.
 
 python benchmarks/first_use.py
 
@@ -24,6 +24,7 @@ from sklearn.datasets import load_iris
 from unlearnspn import SPN
 X = load_iris().data
 """
+_FITTED = f"{_FIT}spn = SPN(min_rows=30).fit(X)"
 
 
 def seconds(timed: str, before: str = "", cache: str | None = None) -> float:
@@ -42,9 +43,11 @@ def main() -> None:
             "the first SPN": seconds("unlearnspn.SPN", "import unlearnspn"),
             "the first fit, compiling": seconds("SPN(min_rows=30).fit(X).score(X)", _FIT, cache),
             "the first fit of the next process": seconds("SPN(min_rows=30).fit(X).score(X)", _FIT, cache),
+            "the first removal, compiling": seconds("spn.unlearn([0])", _FITTED, cache),
+            "the first removal of the next process": seconds("spn.unlearn([0])", _FITTED, cache),
         }
     for name, figure in figures.items():
-        print(f"{name:<35} {figure:7.2f} s")
+        print(f"{name:<39} {figure:7.2f} s")
 
 
 if __name__ == "__main__":

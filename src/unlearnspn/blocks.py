@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 
 #: Operations by number.
@@ -71,47 +71,47 @@ class Inside(NamedTuple):
         return bool(scope.size > 1 or self.leaves[scope[0]] != OUTSIDE)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room_for(n_rows: int) -> int:
     """Return for how many rows a node has room that keeps some."""
     return n_rows + max(_SPARE_ROWS, n_rows // _SPARE_SHARE)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scope_at(words: Words, node: int) -> Words:
     """Return a node's variables."""
     return words[node + HEAD : node + HEAD + words[node + WIDTH]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def informative_at(words: Words, node: int) -> Words:
     """Return whether each of a node's variables is informative, as zeros and ones."""
     start = node + HEAD + words[node + WIDTH]
     return words[start : start + words[node + WIDTH]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parts_at(words: Words, node: int) -> Words:
     """Return where a node's sub-networks start."""
     start = node + HEAD + 2 * words[node + WIDTH]
     return words[start : start + words[node + N_PARTS]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def numbers_at(words: Words, node: int) -> Words:
     """Return the cluster numbers of a node's sub-networks."""
     start = node + HEAD + 2 * words[node + WIDTH] + words[node + N_PARTS]
     return words[start : start + words[node + N_PARTS]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leaves_at(words: Words, node: int) -> Words:
     """Return a node's leaves: for each its variable, and where its statistics are."""
     start = node + HEAD + 2 * words[node + WIDTH] + 2 * words[node + N_PARTS]
     return words[start : start + 2 * words[node + N_LEAVES]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_at(words: Words, node: int) -> Words:
     """Return the rows that a node keeps."""
     start = words[node + ROWS]

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.arrays import first_reaching
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import Keys, derive_key, fingerprint
 from unlearnspn.tables import Category, token
@@ -135,7 +136,7 @@ class NumericCoder:
         return fingerprint([self.landmarks.tobytes(), self.edges.tobytes()])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _code_numbers(
     values: Floats,
     place: int,
@@ -153,7 +154,7 @@ def _code_numbers(
             codes[row, variable], features[row, variable] = 0, FEATURE_MISSING
             continue
         scaled = np.rint((value - centre) / scale * FEATURE_STD)
-        codes[row, variable] = np.searchsorted(edges, value) + 1
+        codes[row, variable] = first_reaching(edges, value) + 1
         features[row, variable] = np.int64(min(max(scaled, -FEATURE_LIMIT), FEATURE_LIMIT))
 
 

@@ -10,8 +10,8 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from unlearnspn.arrays import put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     DIGESTED,
@@ -30,7 +30,7 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import describe_rounds
-from unlearnspn.compiling import START, inlined
+from unlearnspn.compiling import START, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, has_outside, undigested
 from unlearnspn.ground import Ground, space_of
@@ -46,23 +46,14 @@ _SIZE = 32
 _MASK = (1 << 64) - 1
 
 
-@njit(cache=True, nogil=True)
-def _with_room(buffer: Words, used: int, number: int) -> Words:
-    if used + number <= buffer.size:
-        return buffer
-    grown = np.empty(2 * (used + number), np.int64)
-    grown[:used] = buffer[:used]
-    return grown
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _extended(buffer: Words, used: int, more: Words) -> Words:
-    buffer = _with_room(buffer, used, more.size)
-    buffer[used : used + more.size] = more
+    buffer = with_room(buffer, used, more.size)
+    put(buffer, used, more)
     return buffer
 
 
-@inlined
+@kernel
 def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> tuple[np.uint64, np.uint64]:
     """Hash how many records have each category, whatever their codes; missing values are left out."""
     low, high = np.uint64(0), np.uint64(0)
@@ -75,7 +66,7 @@ def _hash_counts(words: Words, ground: Ground, at: int, v: int) -> tuple[np.uint
     return low, high
 
 
-@inlined
+@kernel
 def _length_of_leaf(ground: Ground, v: int, place: int) -> int:
     """Return how many words describe a leaf: those of its statistics, or two of hash."""
     if v == TREE:
@@ -83,7 +74,7 @@ def _length_of_leaf(ground: Ground, v: int, place: int) -> int:
     return 2 if place == 0 else int(1 + ground.windows[v, 1] + ground.windows[v, 2])
 
 
-@inlined
+@kernel
 def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     leaves, scope = leaves_at(words, node), scope_at(words, node)
     starts = np.zeros(ground.sizes.size, np.int64)
@@ -96,7 +87,7 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
         if place < 0:
             continue
         length = _length_of_leaf(ground, v, place)
-        buffer = _with_room(buffer, used, 2 + length)
+        buffer = with_room(buffer, used, 2 + length)
         buffer[used], buffer[used + 1] = v, length
         used += 2
         if place == 0:
@@ -109,7 +100,7 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
     return buffer, used
 
 
-@inlined
+@kernel
 def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     head = words[node + MEMBERS : node + MEMBERS + 4]  # and the hash of the marginals
     for more in (np.array([words[node + KEY]]), head, informative_at(words, node), numbers_at(words, node)):
@@ -128,7 +119,7 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
     return buffer, used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
     """Write what nodes whose digests are not known are as words: what is released, what is kept, and where parts are.
 

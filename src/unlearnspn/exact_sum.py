@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from unlearnspn.compiling import IN
+from unlearnspn.compiling import IN, kernel
 from unlearnspn.hashing import integer_bytes
 
 Rows = npt.NDArray[np.int64]
@@ -60,7 +59,7 @@ def plain(window: Window) -> tuple[int, int, int]:
     return window.low, window.n_first, window.n_second
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exponent_part(pattern: int) -> int:
     """Return the part that a value's exponent falls into; -1 if the value is zero or missing."""
     exponent = (pattern >> 52) & 0x7FF
@@ -69,7 +68,7 @@ def exponent_part(pattern: int) -> int:
     return (max(exponent, 1) - 1) >> 5
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_parts(bits: Bits, rows: Rows, column: int, parts: npt.NDArray[np.int64], sign: int) -> None:
     """Count into which parts the exponents of some rows fall."""
     for row in rows:
@@ -78,7 +77,7 @@ def count_parts(bits: Bits, rows: Rows, column: int, parts: npt.NDArray[np.int64
             parts[part] += sign
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(words: Words, at: int, term: int, shift: int, sign: int) -> None:
     """Add ±term·2**shift to limbs, for 0 ≤ term < 2**56."""
     limb, bit = at + (shift >> 5), shift & 31
@@ -89,7 +88,7 @@ def _add(words: Words, at: int, term: int, shift: int, sign: int) -> None:
     words[limb + 2] += sign * (high >> 32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_value(words: Words, at: int, pattern: int, window: tuple[int, int, int], sign: int) -> None:
     """Put a value into moments that start at a word, or take it out; `carry` must follow."""
     exponent = (pattern >> 52) & 0x7FF
@@ -111,7 +110,7 @@ def add_value(words: Words, at: int, pattern: int, window: tuple[int, int, int],
     _add(words, second, upper * upper, 2 * shift + 54, sign)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
     """Carry limbs through, so that all but the last are from 0 to 2**32 - 1."""
     _, n_first, n_second = window
@@ -121,7 +120,7 @@ def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
             words[limb] &= _MASK32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
     """Put some rows of a column into moments that start at a word."""
     for row in rows:
@@ -129,7 +128,7 @@ def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, windo
     carry(words, at, window)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_columns(words: Words, bits: Bits, rows: Rows, columns: Rows, windows: npt.NDArray[np.int64]) -> None:
     """Put some rows of some columns into moments that lie one after another."""
     at = 0

@@ -9,9 +9,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn import blocks
+from unlearnspn.arrays import with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -41,6 +41,7 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
@@ -418,7 +419,7 @@ def _signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_outside(words: Words, node: int) -> bool:
     """Tell whether some statistics of a node lie outside."""
     leaves = leaves_at(words, node)
@@ -428,7 +429,7 @@ def has_outside(words: Words, node: int) -> bool:
     return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
     """Tell of which nodes some statistics lie outside."""
     return np.array([has_outside(words, node) for node in nodes], np.bool_)
@@ -441,7 +442,7 @@ def mark_all_undigested(words: Words, root: int) -> Words:
     return nodes[have_outside(words, nodes)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def undigested(words: Words, root: int) -> Words:
     """Return the nodes whose digests are not known, children before their parents."""
     nodes, n_nodes = np.empty(16, np.int64), 0
@@ -450,8 +451,7 @@ def undigested(words: Words, root: int) -> Words:
         node = pending.pop()
         if words[node + DIGESTED]:
             continue
-        if n_nodes == nodes.size:
-            nodes = np.concatenate((nodes, nodes))
+        nodes = with_room(nodes, n_nodes, 1)
         nodes[n_nodes] = node
         n_nodes += 1
         for part in parts_at(words, node):

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 from numba.experimental import structref
 
+from unlearnspn.arrays import first_reaching
 from unlearnspn.clustering.lloyd import Space, line_offsets
 from unlearnspn.coding import Codes, Features, Levels
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Bits, Rows
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Scope
@@ -66,7 +68,7 @@ class Ground(structref.StructRefProxy):
 structref.define_proxy(Ground, GroundType, list(Ground.__annotations__))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_ground(
     codes: Codes,
     features: Features,
@@ -122,7 +124,7 @@ def make_ground(
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def space_of(ground: Ground, scope: Scope, key: np.uint64) -> Space:
     """Return where the rows of a node lie."""
     return Space(
@@ -138,7 +140,7 @@ def space_of(ground: Ground, scope: Scope, key: np.uint64) -> Space:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tree_scope(ground: Ground, scope: Scope, informative: npt.NDArray[Any]) -> Scope:
     """Return the variables that form a tree, if some do: one that has no two values could tell nothing."""
     tree, n_joining = np.empty(scope.size, np.int64), 0
@@ -149,7 +151,7 @@ def tree_scope(ground: Ground, scope: Scope, informative: npt.NDArray[Any]) -> S
     return tree[:n_joining]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _value(ground: Ground, row: int, v: int) -> int:
     """Return something that tells values of a variable apart; -1 for a missing one."""
     if not ground.is_numeric[v]:
@@ -162,14 +164,14 @@ def _value(ground: Ground, row: int, v: int) -> int:
     return int(bits) if bits << 1 else 0  # zeros of either sign are equal
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def among(rows: Rows, row: int) -> bool:
     """Tell whether a row is among some, which are sorted."""
-    place = np.searchsorted(rows, row)
+    place = first_reaching(rows, row)
     return bool(place < rows.size and rows[place] == row)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_for_another(ground: Ground, rows: Rows, without: Rows, v: int, first: int) -> tuple[int, bool]:
     """Look for a value that differs from the first, which is the first one found if it is -1."""
     for row in rows:

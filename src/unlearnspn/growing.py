@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn import blocks
+from unlearnspn.arrays import count_of, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -40,8 +40,8 @@ from unlearnspn.blocks import (
     parts_at,
     room_for,
 )
-from unlearnspn.clustering.lloyd import go_on, learn_rounds, next_centroids, pick_seeds, rounds_at
-from unlearnspn.compiling import IN, OUT, START, inlined
+from unlearnspn.clustering.lloyd import copy_lines, go_on, learn_rounds, next_centroids, pick_seeds, rounds_at
+from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
@@ -114,7 +114,7 @@ class Growth(NamedTuple):
     opened: Words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows) -> npt.NDArray[np.bool_]:
     """Tell which variables have two different values, from the codes if they suffice, else from the values."""
     informative = np.empty(scope.size, np.bool_)
@@ -131,7 +131,7 @@ def find_informative(ground: Ground, scope: Scope, marginals: Counts, rows: Rows
     return informative
 
 
-@inlined
+@kernel
 def _count_marginals(ground: Ground, scope: Scope, rows: Rows) -> Counts:
     n_codes = 0
     for v in scope:
@@ -141,7 +141,7 @@ def _count_marginals(ground: Ground, scope: Scope, rows: Rows) -> Counts:
     return marginals
 
 
-@inlined
+@kernel
 def _ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Known) -> Words:
     if known.same_pairs:
         return known.independence
@@ -150,7 +150,7 @@ def _ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Known) ->
     return ask_pairs(ground.codes, rows, scope, sizes, prints, ground.cut, ground.logs, pairs, with_tables)
 
 
-@inlined
+@kernel
 def _cluster(ground: Ground, plot: Plot, rows: Rows, known: Known) -> tuple[Words, Counts]:
     space = space_of(ground, plot.scope, plot.key)
     if known.clustering.size == 0 or known.n_rounds < 0:
@@ -160,12 +160,12 @@ def _cluster(ground: Ground, plot: Plot, rows: Rows, known: Known) -> tuple[Word
         return known.clustering, np.zeros(0, np.int64)
     n_known = known.n_rounds + 1
     centroids = rounds.centroids[: n_known + 1].copy()
-    centroids[n_known] = next_centroids(space, rounds, known.n_rounds)
+    copy_lines(next_centroids(space, rounds, known.n_rounds), centroids[n_known])
     counts, sums = rounds.counts[:n_known].copy(), rounds.sums[:n_known].copy()
     return go_on(space, rounds.seeds, centroids, counts, sums, rows, ground.max_rounds)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ask(ground: Ground, plot: Plot, rows: Rows, known: Known) -> Answer:
     """Ask the questions of Algorithm 1 in its order, with the help of what is known."""
     scope, nothing, marginals = plot.scope, np.zeros(0, np.int64), known.marginals
@@ -174,8 +174,9 @@ def ask(ground: Ground, plot: Plot, rows: Rows, known: Known) -> Answer:
     if scope.size == 1:
         return Answer(blocks.CREATE_LEAF, marginals, np.ones(1, np.bool_), nothing, nothing, nothing, nothing)
     informative = find_informative(ground, scope, marginals, rows)
-    if not informative.all():
-        operation = blocks.SPLIT_UNINFORMATIVE if informative.any() else blocks.NAIVE_FACTORIZATION
+    n_informative = count_of(informative, True)
+    if n_informative < scope.size:
+        operation = blocks.SPLIT_UNINFORMATIVE if n_informative else blocks.NAIVE_FACTORIZATION
         return Answer(operation, marginals, informative, nothing, nothing, nothing, nothing)
     if rows.size <= ground.min_rows:
         return Answer(blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing)
@@ -183,15 +184,16 @@ def ask(ground: Ground, plot: Plot, rows: Rows, known: Known) -> Answer:
     if not plot.connected:
         independence = _ask_independence(ground, scope, rows, known)
         groups = answered_groups(independence, scope.size)
-        if groups.any():
+        if count_of(groups, 0) < groups.size:
             return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)
     clustering, labels = _cluster(ground, plot, rows, known)
-    split = np.count_nonzero(rounds_at(clustering, START, START).sizes) > 1
+    sizes = rounds_at(clustering, START, START).sizes
+    split = count_of(sizes, 0) < sizes.size - 1
     operation = blocks.SPLIT_DATA if split else blocks.NAIVE_FACTORIZATION
     return Answer(operation, marginals, informative, independence, groups, clustering, labels)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divide(ground: Ground, plot: Plot, answer: Answer) -> Counts:
     """Return to which factor of a product each variable belongs: by its first variable, or `TREE`."""
     scope = plot.scope
@@ -199,29 +201,31 @@ def divide(ground: Ground, plot: Plot, answer: Answer) -> Counts:
     if answer.operation == blocks.SPLIT_VARIABLES:
         return answer.groups
     if answer.operation == blocks.SPLIT_UNINFORMATIVE:
-        first = np.flatnonzero(answer.informative)[0]
+        first = places_of(answer.informative, True)[0]
         for i in range(scope.size):
             if answer.informative[i]:
                 owners[i] = first
         return owners
-    joining = ground.joins_tree[scope] & answer.informative
-    if np.count_nonzero(joining) > 1:
-        for i in range(scope.size):
-            if joining[i]:
-                owners[i] = TREE
+    joining, n_joining = np.empty(scope.size, np.int64), 0
+    for i in range(scope.size):
+        if ground.joins_tree[scope[i]] and answer.informative[i]:
+            joining[n_joining] = i
+            n_joining += 1
+    if n_joining > 1:
+        owners[joining[:n_joining]] = TREE
     return owners
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leaves_of(ground: Ground, plot: Plot, owners: Counts) -> Words:
     """Return the leaves of a product, with the lengths of their statistics: first a tree, then single variables."""
     scope = plot.scope
     leaves, n_leaves = np.empty(2 * scope.size, np.int64), 0
-    if (owners == TREE).any():
+    if count_of(owners, TREE):
         leaves[0], leaves[1] = TREE, TREE_WORDS
         n_leaves = 1
     for i in range(scope.size):
-        if owners[i] < 0 or np.count_nonzero(owners == owners[i]) > 1:
+        if owners[i] < 0 or count_of(owners, owners[i]) > 1:
             continue
         v = scope[i]
         kind, length = ground.leaf_kinds[v], 0
@@ -234,22 +238,22 @@ def leaves_of(ground: Ground, plot: Plot, owners: Counts) -> Words:
     return leaves[: 2 * n_leaves]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spare_words(used: int) -> int:
     """Return how much room there should be beyond the words in use, so that it is rarely made and little is wasted."""
     return max(used // 8, min(used // 2, _MUCH_ROOM))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_room(words: Words, used: int, number: int) -> Words:
     if used + number <= words.size:
         return words
     grown = np.zeros(used + max(number, spare_words(used)), np.int64)
-    grown[:used] = words[:used]
+    put(grown, START, words[:used])
     return grown
 
 
-@inlined
+@kernel
 def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) -> int:
     """Write the rows that a node keeps, and their fingerprint; return where the next words go."""
     words[node + ROWS], words[node + N_ROWS] = used, rows.size
@@ -264,7 +268,7 @@ def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) 
     return int(used + words[node + ROOM])
 
 
-@inlined
+@kernel
 def _write_moments(words: Words, at: int, ground: Ground, v: int, rows: Rows, before: Before) -> None:
     """Write the moments of a variable: those of the node before if it had them, brought up to date."""
     window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
@@ -275,7 +279,7 @@ def _write_moments(words: Words, at: int, ground: Ground, v: int, rows: Rows, be
             if known[i] == v and known[i + 1] > 0:
                 start = before.node + known[i + 1]
                 length = 1 + window[1] + window[2]
-                words[at : at + length] = words[start : start + length]
+                put(words, at, words[start : start + length])
                 for row in before.minus:
                     add_value(words, at, ground.bits[row, column], window, OUT)
                 for row in before.plus:
@@ -285,7 +289,7 @@ def _write_moments(words: Words, at: int, ground: Ground, v: int, rows: Rows, be
     add_values(words, at, ground.bits, rows, column, window)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write(
     words: Words,
     used: int,
@@ -317,7 +321,7 @@ def write(
     words[node + PARENT], words[node + CONNECTED], words[node + LENGTH] = plot.parent, plot.connected, length
     words[node + WIDTH], words[node + N_PARTS], words[node + N_LEAVES] = scope.size, n_parts, leaves.size // 2
     words[node + ROWS] = -1
-    words[at : at + scope.size] = scope
+    put(words, at, scope)
     for i in range(scope.size):
         words[at + scope.size + i] = answer.informative[i]
     at += 2 * scope.size + 2 * n_parts + leaves.size
@@ -327,7 +331,7 @@ def write(
         (CLUSTERING, clustering),
     ):
         words[node + head] = at - node if statistics.size else 0
-        words[at : at + statistics.size] = statistics
+        put(words, at, statistics)
         at += statistics.size
     hashes = hash_marginals(answer.marginals, scope, ground.sizes, ground.prints)
     words[node + MARGINALS_HASH], words[node + MARGINALS_HASH + 1] = np.int64(hashes[0]), np.int64(hashes[1])
@@ -345,22 +349,23 @@ def write(
     return words, _write_rows(words, used, ground, node, rows) if keeps else used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
     """Bring the rows of each cluster together, in their order; return where each cluster starts and ends."""
     ends = np.zeros(n_clusters + 1, np.int64)
     for k in labels:
         ends[k + 1] += 1
-    ends = np.cumsum(ends)
-    places, sorted_rows = ends.copy(), np.empty_like(rows)
+    for k in range(n_clusters):
+        ends[k + 1] += ends[k]
+    places, sorted_rows = ends.copy(), np.empty(rows.size, np.int64)
     for i in range(rows.size):
         sorted_rows[places[labels[i]]] = rows[i]
         places[labels[i]] += 1
-    rows[:] = sorted_rows
+    put(rows, START, sorted_rows)
     return ends
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow(
     words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows
 ) -> Growth:
@@ -377,7 +382,7 @@ def grow(
             parts_at(words, plot.parent)[plot.number] = node
         if answer.operation == blocks.SPLIT_DATA:
             ends = sort_by_label(own, answer.labels, ground.n_clusters)
-            numbers = np.flatnonzero(np.diff(ends))
+            numbers = clusters_with_rows(ends)
             words, used = write(words, used, ground, plot, answer, numbers.size, nothing, own, nobody)
             for i in range(numbers.size):
                 k = numbers[i]
@@ -391,21 +396,29 @@ def grow(
         words, used = write(words, used, ground, plot, answer, firsts.size, leaves, own, nobody)
         connected = answer.operation == blocks.SPLIT_VARIABLES
         for i in range(firsts.size):
-            group = plot.scope[owners == firsts[i]]
+            group = plot.scope[places_of(owners, firsts[i])]
             pending.append(Plot(node, i, group, key_of_scope(plot.key, group), connected, False, plot.start, plot.end))
-        if (leaves == OPEN).any():
-            if n_opened == opened.size:
-                opened = np.concatenate((opened, opened))
+        if count_of(leaves, OPEN):
+            opened = with_room(opened, n_opened, 1)
             opened[n_opened] = node
             n_opened += 1
     return Growth(words, used, root, opened[:n_opened])
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def clusters_with_rows(ends: Counts) -> Counts:
+    """Return the clusters that have rows, given where each starts and ends."""
+    has_rows = np.empty(ends.size - 1, np.bool_)
+    for k in range(has_rows.size):
+        has_rows[k] = ends[k + 1] > ends[k]
+    return places_of(has_rows, True)
+
+
+@kernel
 def firsts_of_groups(owners: Counts) -> Counts:
     """Return the first variables of the groups that have several."""
-    counts = np.zeros(owners.size, np.int64)
-    for owner in owners:
-        if owner >= 0:
-            counts[owner] += 1
-    return np.flatnonzero(counts > 1)
+    has_several = np.zeros(owners.size, np.bool_)
+    for i in range(owners.size):
+        if owners[i] >= 0 and owners[i] != i:
+            has_several[owners[i]] = True
+    return places_of(has_several, True)

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unlearnspn.compiling import kernel
 
 Keys = npt.NDArray[np.uint64]
 
@@ -23,7 +24,7 @@ _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 # Without a signature, which would be compiled or loaded on import.
-@njit(cache=True)
+@kernel
 def mix64(x: np.uint64) -> np.uint64:
     """Scatter 64 bits: a bijection (the SplitMix64 finaliser), so distinct inputs never collide."""
     x = np.uint64(x) + _FIRST
@@ -32,7 +33,7 @@ def mix64(x: np.uint64) -> np.uint64:
     return x ^ (x >> _S31)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_keys(keys: Keys, salt: np.uint64) -> Keys:
     """Hash every key under a salt; equal hashes mean equal keys."""
     hashes = np.empty_like(keys)
@@ -49,13 +50,13 @@ def sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
     return int(low), int(high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mix_member(key: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return what a record adds to the fingerprint of a set of rows."""
     return mix64(key), mix64(key ^ _SECOND)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.uint64]:
     low, high = np.uint64(0), np.uint64(0)
     for row in rows:
@@ -65,7 +66,7 @@ def _sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.ui
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_counts(counts: npt.NDArray[np.int64], prints: Keys) -> tuple[np.uint64, np.uint64]:
     low, high = np.uint64(0), np.uint64(0)
     for i in range(counts.size):
@@ -83,13 +84,13 @@ def hash_counts(counts: npt.NDArray[np.int64], prints: Keys) -> bytes:
     return struct.pack("<QQ", int(low), int(high))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def key_of_cluster(parent: np.uint64, number: int) -> np.uint64:
     """Derive the key of a node that is a cluster of another."""
     return mix64(mix64(parent ^ _FIRST) + np.uint64(number))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def key_of_scope(parent: np.uint64, scope: npt.NDArray[np.int64]) -> np.uint64:
     """Derive the key of a node that has some of the variables of another."""
     key = mix64(parent ^ _THIRD)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Rows
 from unlearnspn.hashing import Keys
 
@@ -58,7 +58,7 @@ class KeyIndex:
         self._used -= len(rows)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find(table: Slots, keys: Keys, wanted: Keys) -> Rows:
     mask = np.uint64(table.size - 1)
     slots = np.empty(wanted.size, np.int64)
@@ -70,7 +70,7 @@ def _find(table: Slots, keys: Keys, wanted: Keys) -> Rows:
     return slots
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(table: Slots, keys: Keys, rows: Rows) -> None:
     mask = np.uint64(table.size - 1)
     for row in rows:
@@ -80,7 +80,7 @@ def _add(table: Slots, keys: Keys, rows: Rows) -> None:
         table[place] = row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _discard(table: Slots, keys: Keys, rows: Rows) -> None:
     """Close each gap by moving those back that had to make way."""
     mask, one = np.uint64(table.size - 1), np.uint64(1)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.slices import Counts, Rows, Scope
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, sign: int) -> None:
     """Add `sign` to the count of every row's code, variable after variable."""
     for row in rows:
@@ -23,7 +23,7 @@ def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Cou
             start += sizes[v]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def informativeness(counts: Counts, scope: Scope, sizes: Counts) -> tuple[npt.NDArray[np.bool_], int]:
     """Tell from the codes what they can tell: two codes mean different values, one code may hide some.
 
@@ -43,7 +43,7 @@ def informativeness(counts: Counts, scope: Scope, sizes: Counts) -> tuple[npt.ND
     return informative, undecided
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def varies(column: npt.NDArray[Any], rows: Rows, missing: float) -> bool:
     """Scan for two different values, stopping at the first difference; NaN and `missing` do not count."""
     first = column[0]
@@ -59,7 +59,7 @@ def varies(column: npt.NDArray[Any], rows: Rows, missing: float) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_marginals(counts: Counts, scope: Scope, sizes: Counts, prints: Keys) -> Keys:
     """Sum count·hash over all codes: independent of their order and of codes that nobody has."""
     hashes = np.zeros(2, np.uint64)

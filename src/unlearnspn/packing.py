@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.blocks import LENGTH, N_ROWS, PARENT, ROOM, ROWS, parts_at, room_for, rows_at
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def wipe(words: Words, nodes: Words) -> int:
     """Wipe nodes, but not those below them; return how many words that sets free."""
     number = 0
@@ -23,7 +23,7 @@ def wipe(words: Words, nodes: Words) -> int:
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack(words: Words, nodes: Words) -> tuple[Words, Words]:
     """Copy a network whose nodes are given, the root first; return its words, and where each node starts in them."""
     length = 0

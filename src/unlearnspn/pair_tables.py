@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import x_log_x
@@ -45,13 +45,13 @@ class PairTables(NamedTuple):
         shift_pairs_hash(self.hashes, 0, codes, rows, scope, encoding.prints, sign)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
     """Hash a pair of codes by their fingerprints."""
     return mix64(first ^ mix64(second))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
     """Count every row in, or out, in the table of every pair."""
     width = scope.size
@@ -66,7 +66,7 @@ def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: C
                 start += sizes[u] * sizes[v]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Scope, prints: Keys, sign: int) -> None:
     """Count rows in, or out, in a hash of the tables of all pairs, without the tables.
 
@@ -89,7 +89,7 @@ def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Sc
     hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_cells(scope: Scope, sizes: Counts) -> int:
     """Return the number of cells of all pairs' tables."""
     total, squares = 0, 0
@@ -99,13 +99,13 @@ def pair_cells(scope: Scope, sizes: Counts) -> int:
     return (total * total - squares) // 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lookup(count: int, table: Counts) -> int:
     """Return count·ln(count) as an integer, from a table as far as it goes."""
     return table[count] if count < table.size else x_log_x(count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def g_statistic(cells: Counts, n_rows: int, n_columns: int, logs: Counts) -> tuple[int, int, int]:
     """Return G/2 as a fixed-point integer, the degrees of freedom, and the sum of a table without its missing codes.
 

@@ -11,7 +11,8 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unlearnspn.compiling import kernel
 
 _LN2 = 0.6931471805599453
 _SQRT_HALF = 0.7071067811865476
@@ -24,7 +25,7 @@ X_LOG_X_BITS = 24
 _TABULATED = 1 << 16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log(x: float) -> float:
     """Natural logarithm of a positive, normal double."""
     mantissa, exponent = math.frexp(x)
@@ -39,7 +40,7 @@ def log(x: float) -> float:
     return 2.0 * ratio * series + exponent * _LN2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sin(x: float) -> float:
     """Sine, to about 1e-12 for moderate arguments."""
     x = x - _TWO_PI * math.floor(x * _INVERSE_TWO_PI + 0.5)
@@ -50,7 +51,7 @@ def sin(x: float) -> float:
     return x * (1.0 + series)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def x_log_x(count: int) -> int:
     """Return count·ln(count) as an integer with `X_LOG_X_BITS` fractional bits, so that sums of it are exact."""
     if count < 2:
@@ -64,7 +65,7 @@ def x_log_x_table() -> npt.NDArray[np.int64]:
     return _tabulate(_TABULATED)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tabulate(size: int) -> npt.NDArray[np.int64]:
     table = np.empty(size, np.int64)
     for count in range(size):

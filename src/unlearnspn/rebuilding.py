@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from unlearnspn.arrays import count_of, equal, joined, merged, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -36,15 +36,17 @@ from unlearnspn.clustering.lloyd import (
     rounds_that_hold,
     shift_rounds,
 )
-from unlearnspn.compiling import IN, OUT, START, inlined
+from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
+    OPEN,
     Answer,
     Before,
     Known,
     Plot,
     ask,
+    clusters_with_rows,
     divide,
     firsts_of_groups,
     leaves_of,
@@ -86,13 +88,13 @@ class Rebuilt(NamedTuple):
     wanted: Words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def want(node: int, number: int, scope: Scope, rows: Rows) -> Words:
     """Ask for a sub-network of some variables and rows: to be a part of a node, or to stand in its place."""
     words = np.empty(4 + scope.size + rows.size, np.int64)
     words[0], words[1], words[2], words[3] = node, number, scope.size, rows.size
-    words[4 : 4 + scope.size] = scope
-    words[4 + scope.size :] = rows
+    put(words, 4, scope)
+    put(words, 4 + scope.size, rows)
     return words
 
 
@@ -106,7 +108,7 @@ def read_wanted(words: Words) -> Iterator[tuple[int, int, Scope, Rows]]:
         at = end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(words: Words, node: int) -> Rows:
     """Return the rows that are kept at a node or below it, in no particular order."""
     rows, n_rows = np.empty(words[node + N_RECORDS], np.int64), 0
@@ -115,9 +117,8 @@ def gather(words: Words, node: int) -> Rows:
         part = pending.pop()
         if words[part + ROWS] >= 0:
             own = rows_at(words, part)
-            if n_rows + own.size > rows.size:
-                rows = np.concatenate((rows, np.empty(own.size, np.int64)))
-            rows[n_rows : n_rows + own.size] = own
+            rows = with_room(rows, n_rows, own.size)
+            put(rows, n_rows, own)
             n_rows += own.size
         else:
             for child in parts_at(words, part):
@@ -125,15 +126,14 @@ def gather(words: Words, node: int) -> Rows:
     return rows[:n_rows].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def all_below(words: Words, node: int) -> Words:
     """Return a node and all below it."""
     nodes, n_nodes = np.empty(16, np.int64), 0
     pending = [node]
     while pending:
         part = pending.pop()
-        if n_nodes == nodes.size:
-            nodes = np.concatenate((nodes, nodes))
+        nodes = with_room(nodes, n_nodes, 1)
         nodes[n_nodes] = part
         n_nodes += 1
         for child in parts_at(words, part):
@@ -141,17 +141,17 @@ def all_below(words: Words, node: int) -> Words:
     return nodes[:n_nodes].copy()
 
 
-@inlined
+@kernel
 def _not_needed(words: Words, node: int, parts: Words) -> Words:
     """Return a node that has been replaced, and all below those of its parts that were not kept; -1 for kept ones."""
     nodes = np.full(1, node)
     for part in parts:
         if part >= 0:
-            nodes = np.concatenate((nodes, all_below(words, part)))
+            nodes = joined(nodes, all_below(words, part))
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def holder_of_rows(words: Words, node: int) -> int:
     """Return the node that keeps a node's rows, or has those below it that do; -1 if they are all there are."""
     while words[node + ROWS] < 0 and words[node + OPERATION] != SPLIT_DATA:
@@ -161,7 +161,7 @@ def holder_of_rows(words: Words, node: int) -> int:
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def difference(rows: Rows, others: Rows) -> Rows:
     """Return the rows that are not among the others; both are sorted."""
     missing = np.empty(rows.size, np.int64)
@@ -175,21 +175,21 @@ def difference(rows: Rows, others: Rows) -> Rows:
     return missing[:number].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
     """Return a node's rows after a change, sorted; those above it may have gone through the change already."""
     holder = holder_of_rows(words, node)
-    rows = np.flatnonzero(ground.live) if holder < 0 else np.sort(gather(words, holder))
+    rows = places_of(ground.live, True) if holder < 0 else np.sort(gather(words, holder))
     rest = difference(rows, minus)
-    return np.sort(np.concatenate((rest, difference(plus, rest))))
+    return merged(rest, difference(plus, rest))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
     """Return those of a node's rows that a change does not concern, whether or not it was made here or elsewhere."""
     holder = holder_of_rows(words, node)
-    rows = np.flatnonzero(ground.live) if holder < 0 else gather(words, holder)
-    changed = np.sort(np.concatenate((minus, plus)))
+    rows = places_of(ground.live, True) if holder < 0 else gather(words, holder)
+    changed = merged(minus, plus)
     n_staying = 0
     for row in rows:
         if not (row == changed[0] if changed.size == 1 else among(changed, row)):
@@ -198,7 +198,7 @@ def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Row
     return rows[:n_staying]
 
 
-@inlined
+@kernel
 def _plot(words: Words, node: int, n_rows: int) -> Plot:
     parent = words[node + PARENT]
     is_cluster = parent >= 0 and words[parent + OPERATION] == SPLIT_DATA
@@ -206,7 +206,7 @@ def _plot(words: Words, node: int, n_rows: int) -> Plot:
     return Plot(parent, 0, scope, key, words[node + CONNECTED] == 1, is_cluster, 0, n_rows)
 
 
-@inlined
+@kernel
 def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus: Rows, plus: Rows) -> Counts:
     start, n_codes = node + words[node + MARGINALS], 0
     for v in scope:
@@ -217,7 +217,7 @@ def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus:
     return marginals
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pairs_of(words: Words, node: int) -> Words:
     """Return what is kept of the pairs that were asked at a node."""
     if words[node + INDEPENDENCE] == 0:
@@ -226,7 +226,7 @@ def pairs_of(words: Words, node: int) -> Words:
     return words[start : start + length_of_answer(words, start)]
 
 
-@inlined
+@kernel
 def _pairs_now(
     words: Words, ground: Ground, node: int, scope: Scope, pairs: Words, rows: Rows, minus: Rows, plus: Rows
 ) -> tuple[Words, bool]:
@@ -241,7 +241,7 @@ def _pairs_now(
     return pairs, kept_alike and answers_hold(pairs, START, ground.cut)
 
 
-@inlined
+@kernel
 def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows, plus: Rows) -> tuple[Words, int]:
     """Bring the rounds of k-means up to date, and tell how many lead to the same centroids."""
     if words[node + CLUSTERING] == 0:
@@ -255,7 +255,7 @@ def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows
     return revised, rounds_that_hold(space, rounds, minus, plus)
 
 
-@inlined
+@kernel
 def _know(
     words: Words, ground: Ground, node: int, plot: Plot, pairs: Words, rows: Rows, minus: Rows, plus: Rows
 ) -> Known:
@@ -266,7 +266,7 @@ def _know(
     return Known(marginals, pairs, same_pairs, rounds, n_rounds)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
     """Put a new node in the place of one whose decisions change.
 
@@ -287,7 +287,7 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, mi
     return Rebuilt(words, used, -1, 0, False, nothing, nothing, nothing, wanted)
 
 
-@inlined
+@kernel
 def _rebuild_product(
     words: Words,
     used: int,
@@ -308,25 +308,25 @@ def _rebuild_product(
     visits, n_visits = np.empty(4 * firsts.size, np.int64), 0
     wanted = np.zeros(0, np.int64)
     for i in range(firsts.size):
-        scope = plot.scope[owners == firsts[i]]
+        scope = plot.scope[places_of(owners, firsts[i])]
         part = -1
         for k in range(known.size):
-            if known[k] >= 0 and np.array_equal(scope_at(words, known[k]), scope):
+            if known[k] >= 0 and equal(scope_at(words, known[k]), scope):
                 part, known[k] = known[k], -1
         parts_at(words, fresh)[i] = part
         if part < 0:
-            wanted = np.concatenate((wanted, want(fresh, i, scope, rows)))
+            wanted = joined(wanted, want(fresh, i, scope, rows))
             continue
         at = 4 * n_visits
         visits[at], visits[at + 1], visits[at + 2] = part, 0, minus.size
         visits[at + 3] = minus.size + plus.size
         n_visits += 1
     dropped = _not_needed(words, node, known)
-    changed, is_open = np.concatenate((minus, plus)), bool((leaves[1::2] < 0).any())
+    changed, is_open = joined(minus, plus), count_of(leaves, OPEN) > 0
     return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
 
-@inlined
+@kernel
 def _changes_in_place(
     ground: Ground, plot: Plot, answer: Answer, minus: Rows, plus: Rows
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
@@ -334,11 +334,12 @@ def _changes_in_place(
     space = space_of(ground, plot.scope, plot.key)
     rounds = rounds_at(answer.clustering, START, space.offsets[-1])
     left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
-    changes = [(minus[left == number], plus[came == number]) for number in range(rounds.sizes.size)]
-    return changes, np.flatnonzero(rounds.sizes)
+    n_clusters = rounds.sizes.size
+    changes = [(minus[places_of(left, k)], plus[places_of(came, k)]) for k in range(n_clusters)]
+    return changes, places_of(rounds.sizes > 0, True)
 
 
-@inlined
+@kernel
 def _changes_by_moving(
     words: Words, ground: Ground, node: int, labels: Counts, rows: Rows
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
@@ -352,10 +353,10 @@ def _changes_by_moving(
             if known_numbers[k] == number:
                 before = np.sort(gather(words, known[k]))
         changes.append((difference(before, own), difference(own, before)))
-    return changes, np.flatnonzero(np.diff(ends))
+    return changes, clusters_with_rows(ends)
 
 
-@inlined
+@kernel
 def _rebuild_split(
     words: Words,
     used: int,
@@ -390,12 +391,12 @@ def _rebuild_split(
                 part, known[k] = known[k], -1
         parts_at(words, fresh)[i], numbers_at(words, fresh)[i] = part, number
         if part < 0:
-            wanted = np.concatenate((wanted, want(fresh, i, plot.scope, came)))
+            wanted = joined(wanted, want(fresh, i, plot.scope, came))
         elif left.size + came.size:
             at, start = 4 * n_visits, changed.size
             visits[at], visits[at + 1] = part, start
             visits[at + 2], visits[at + 3] = start + left.size, start + left.size + came.size
-            changed = np.concatenate((changed, left, came))
+            changed = joined(joined(changed, left), came)
             n_visits += 1
     dropped = _not_needed(words, node, known)
     return Rebuilt(words, used, fresh, n_moved, False, dropped, visits[: 4 * n_visits], changed, wanted)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.coding import (
     IS_NUMERIC,
@@ -31,6 +30,7 @@ from unlearnspn.coding import (
     Levels,
     NumericCoder,
 )
+from unlearnspn.compiling import kernel
 from unlearnspn.errors import RecordIdError
 from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key, mix_keys
@@ -460,7 +460,7 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
     return fresh, totals._replace(level_counts=counts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _record_lines(
     columns: Columns,
     keys: Keys,
@@ -487,7 +487,7 @@ def _record_lines(
     return lines
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _wipe(
     live: npt.NDArray[np.bool_],
     keys: Keys,

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words, add_value, carry, plain
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import sum_keys
@@ -375,7 +375,7 @@ def _numbers(parts: Sequence[Any]) -> list[int]:
     return list(parts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift_moments(words: Words, bits: Words, rows: Rows, column: int, window: tuple[int, int, int], sign: int) -> None:
     for row in rows:
         add_value(words, 0, bits[row, column], window, sign)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.arrays import count_of
 from unlearnspn.coding import (
     CENTRE,
     CENTRE_SPACING,
@@ -26,7 +26,7 @@ from unlearnspn.coding import (
     Encoding,
     Levels,
 )
-from unlearnspn.compiling import IN, OUT
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import (
     FIRST_LIMBS,
     N_PARTS,
@@ -93,7 +93,7 @@ class Totals(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _estimates(sums: Words, at: int, window: tuple[int, int, int]) -> tuple[float, float, float]:
     """Return mean, mean square and variance of moments as doubles, by Horner's rule."""
     low, n_first, n_second = window
@@ -107,7 +107,7 @@ def _estimates(sums: Words, at: int, window: tuple[int, int, int]) -> tuple[floa
     return mean, square, square - mean * mean
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _surely_coded_alike(sums: Words, at: int, window: tuple[int, int, int], scale: float, centre: float) -> bool:
     """Tell whether scale and centre are sure to be what they were."""
     if sums[at] == 0 or scale <= SMALLEST_SCALE or not 1e-100 < scale < 1e100:
@@ -121,7 +121,7 @@ def _surely_coded_alike(sums: Words, at: int, window: tuple[int, int, int], scal
     return math.floor(place - doubt) == expected and math.floor(place + doubt) == expected
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
     """Tell whether parts still reach from the window's first to its last, as far as they reach at all."""
     low, high = -1, 0
@@ -133,7 +133,7 @@ def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
     return low == window[0] and high - low + FIRST_LIMBS == window[1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift_levels(level_counts: Counts, start: int, levels: Levels, place: int, minus: Rows, plus: Rows) -> bool:
     """Count rows out and others in; tell whether all levels that were counted out still occur."""
     for row in minus:
@@ -148,7 +148,7 @@ def _shift_levels(level_counts: Counts, start: int, levels: Levels, place: int, 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.uint64, rows: Rows) -> bool:
     """Tell whether a row is, or would be, a landmark of a column."""
     for row in rows:
@@ -158,7 +158,7 @@ def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.u
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_totals(
     columns: Columns,
     bits: Bits,
@@ -200,7 +200,7 @@ def shift_totals(
             or _has_landmark(bits, place, keys, salt, end, plus)
         ):
             found[v] = _UNSURE
-    return found, not found.any()
+    return found, count_of(found, 0) == found.size
 
 
 def relaid(totals: Totals, before: Totals, found: Flags, bits: Bits, place: Counts, minus: Rows, plus: Rows) -> Totals:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.blocks import HEAD, LENGTH, PARENT, ROOM, ROWS, parts_at
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 
 
@@ -22,7 +22,7 @@ class Touched(NamedTuple):
 EVERYTHING = Touched(np.zeros((0, 2), np.int64), everything=True)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stretches_of(words: Words, nodes: Words, replacing: Words) -> Words:
     """Return the stretches of some nodes with their rows, and those that point to nodes in others' places."""
     found, n_found = np.empty((2 * nodes.size + replacing.size, 2), np.int64), 0

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
 from unlearnspn import blocks
+from unlearnspn.arrays import count_of, joined, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     DIGESTED,
@@ -37,7 +37,7 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_that_hold, shift_rounds
-from unlearnspn.compiling import IN, OUT, START, inlined
+from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
@@ -84,18 +84,18 @@ Visit = tuple[int, int, int, int]
 REFUSED, MADE, MADE_INSIDE, TO_REBUILD = range(4)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _space(ground: Ground, words: Words, node: int) -> Space:
     return space_of(ground, scope_at(words, node), np.uint64(words[node + KEY]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rounds_of(words: Words, node: int, space: Space) -> Rounds:
     """Return what is kept of a node's clusters."""
     return rounds_at(words, node + words[node + CLUSTERING], space.offsets[-1])
 
 
-@inlined
+@kernel
 def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     low, high = np.uint64(words[node + MARGINALS_HASH]), np.uint64(words[node + MARGINALS_HASH + 1])
     factor = np.uint64(sign)
@@ -111,7 +111,7 @@ def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: 
     words[node + MARGINALS_HASH], words[node + MARGINALS_HASH + 1] = np.int64(low), np.int64(high)
 
 
-@inlined
+@kernel
 def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     leaves = leaves_at(words, node)
     for i in range(0, leaves.size, 2):
@@ -128,7 +128,7 @@ def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int
         carry(words, node + at, window)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _drop_rows(words: Words, node: int, rows: Rows) -> None:
     start = words[node + ROWS]
     for row in rows:
@@ -141,7 +141,7 @@ def _drop_rows(words: Words, node: int, rows: Rows) -> None:
         words[node + N_ROWS] -= 1
 
 
-@inlined
+@kernel
 def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     if words[node + ROWS] < 0:
         return
@@ -157,7 +157,7 @@ def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) 
         words[node + MEMBERS + 1] += sign * np.int64(high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     """Take rows out of all that a node knows but for independence, or put them in."""
     if rows.size == 0:
@@ -172,7 +172,7 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
     _shift_rows(words, ground, node, rows, sign)
 
 
-@inlined
+@kernel
 def _count_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Words:
     """Count for the one row that comes or goes how many others have its codes."""
     scope, at = scope_at(words, node), node + words[node + MARGINALS]
@@ -184,7 +184,7 @@ def _count_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Row
     return alike
 
 
-@inlined
+@kernel
 def _shift_independence(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> None:
     """Make a change in what is known of pairs, before it is made in the marginals."""
     start, scope = node + words[node + INDEPENDENCE], scope_at(words, node)
@@ -197,14 +197,14 @@ def _shift_independence(words: Words, ground: Ground, node: int, minus: Rows, pl
     shift_pairs(words, start, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, alike)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, pairs: Words) -> None:
     """Make a change in all that a node knows; the opposite change takes it back.
 
     `pairs` is what becomes known of pairs, if somebody knows that already.
     """
     if pairs.size:
-        pairs_of(words, node)[:] = pairs
+        put(pairs_of(words, node), START, pairs)
     elif words[node + INDEPENDENCE] > 0:
         _shift_independence(words, ground, node, minus, plus)
     # A loop, so that the compiler has one call to work on.
@@ -212,7 +212,7 @@ def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, pair
         _shift(words, ground, node, minus if sign == OUT else plus, sign)
 
 
-@inlined
+@kernel
 def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether a variable has two values among the records of a node after a change, stopping at the second."""
     first, found = look_for_another(ground, plus, plus[:0], v, -1)
@@ -220,7 +220,7 @@ def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: 
     if holder < 0:
         for start in range(0, ground.live.size, _CHUNK):
             if not found:
-                rows = start + np.flatnonzero(ground.live[start : start + _CHUNK])
+                rows = start + places_of(ground.live[start : start + _CHUNK], True)
                 first, found = look_for_another(ground, rows, minus, v, first)
         return found
     pending = [holder]
@@ -234,7 +234,7 @@ def _varies(words: Words, ground: Ground, node: int, v: int, minus: Rows, plus: 
     return found
 
 
-@inlined
+@kernel
 def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether the same variables are informative as before a change that was made already."""
     scope, before = scope_at(words, node), informative_at(words, node)
@@ -259,7 +259,7 @@ def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plu
     return True
 
 
-@inlined
+@kernel
 def _answers_hold(words: Words, ground: Ground, node: int) -> bool:
     """Tell whether the same pairs would be asked and give the same answers, and as much be kept of them."""
     start = node + words[node + INDEPENDENCE]
@@ -267,7 +267,7 @@ def _answers_hold(words: Words, ground: Ground, node: int) -> bool:
     return kept_alike and answers_hold(words, start, ground.cut)
 
 
-@inlined
+@kernel
 def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Tell whether the centroids stay, and which clusters have rows."""
     space = _space(ground, words, node)
@@ -287,14 +287,14 @@ def _clusters_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: 
     return True
 
 
-@inlined
+@kernel
 def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> bool:
     """Ask the questions of Algorithm 1 again, after a change that was made already."""
     if words[node + OPERATION] == blocks.CREATE_LEAF:
         return True
     if not _informative_alike(words, ground, node, minus, plus):
         return False
-    if not informative_at(words, node).all():
+    if count_of(informative_at(words, node), 0):
         return True
     n_records = words[node + N_RECORDS]
     if (n_records <= ground.min_rows) != (n_records - plus.size + minus.size <= ground.min_rows):
@@ -304,7 +304,7 @@ def _decides_alike(words: Words, ground: Ground, node: int, minus: Rows, plus: R
     return words[node + CLUSTERING] == 0 or _clusters_alike(words, ground, node, minus, plus)
 
 
-@inlined
+@kernel
 def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[bool, Words]:
     """Make a change at a node if all its decisions stay; otherwise leave everything as it was.
 
@@ -326,7 +326,7 @@ def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Ro
     return False, after
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_leaves_outside(words: Words, node: int) -> bool:
     leaves = leaves_at(words, node)
     for i in range(1, leaves.size, 2):
@@ -335,16 +335,7 @@ def _has_leaves_outside(words: Words, node: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
-def _grown(array: Words, length: int) -> Words:
-    if length <= array.size:
-        return array
-    grown = np.empty(max(length, 2 * array.size), np.int64)
-    grown[: array.size] = array
-    return grown
-
-
-@inlined
+@kernel
 def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[int, Words]:
     if words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or not ground.is_compiled:
         return REFUSED, np.empty(0, np.int64)
@@ -354,7 +345,7 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -
     return MADE_INSIDE if _has_leaves_outside(words, node) else MADE, pairs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link(words: Words, old: int, new: int) -> None:
     """Put a node in another one's place, below the same parent and above its own parts."""
     parent = words[old + PARENT]
@@ -369,7 +360,7 @@ def link(words: Words, old: int, new: int) -> None:
                 parts[i] = new
 
 
-@inlined
+@kernel
 def _go_down(
     words: Words, ground: Ground, visit: Visit, rows: Rows, n_rows: int, pending: list[Visit]
 ) -> tuple[Rows, int]:
@@ -382,7 +373,7 @@ def _go_down(
         return rows, n_rows
     space = _space(ground, words, node)
     labels = label(space, rows[start:end], rounds_of(words, node, space).centroids[-1])
-    rows = _grown(rows, n_rows + end - start)
+    rows = with_room(rows, n_rows, end - start)
     for k in range(parts.size):
         first, second = n_rows, n_rows
         for i in range(start, end):
@@ -395,7 +386,7 @@ def _go_down(
     return rows, n_rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(words: Words, ground: Ground, visits: Words, changed: Rows) -> Words:
     """Walk down from some nodes, and return where their changes were made and where they could not be.
 
@@ -403,27 +394,31 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows) -> Words:
     Returns a packed `Trail`.
     """
     steps, n_steps, n_left = np.empty(64 * STEP, np.int64), 0, 0
-    rows, n_rows = _grown(np.empty(64, np.int64), changed.size), changed.size
-    rows[:n_rows] = changed
+    rows, n_rows = joined(changed, np.empty(64, np.int64)), changed.size
     kept = np.empty(0, np.int64)
     pending = [(visits[i], visits[i + 1], visits[i + 2], visits[i + 3]) for i in range(0, visits.size, VISIT)]
     while pending:
         visit = pending.pop()
         node, start, middle, end = visit
         outcome, pairs = _outcome(words, ground, node, rows[start:middle], rows[middle:end])
-        steps = _grown(steps, (n_steps + 1) * STEP)
-        steps[n_steps * STEP : (n_steps + 1) * STEP] = np.array([node, start, middle, end, outcome])
-        n_steps += 1
+        steps = with_room(steps, n_steps, STEP)
+        for place in (node, start, middle, end, outcome):
+            steps[n_steps] = place
+            n_steps += 1
         n_left += outcome != MADE
         if outcome == TO_REBUILD:
-            kept = np.concatenate((kept, np.array([pairs.size]), pairs))
+            kept = joined(joined(kept, np.array([pairs.size])), pairs)
         elif outcome != REFUSED:
             rows, n_rows = _go_down(words, ground, visit, rows, n_rows, pending)
-    steps, rows = steps[: n_steps * STEP], rows[:n_rows]
-    return np.concatenate((np.array([steps.size, rows.size, kept.size, n_left]), steps, rows, kept))
+    trail = np.empty(_N_COUNTS + n_steps + n_rows + kept.size, np.int64)
+    trail[0], trail[1], trail[2], trail[3] = n_steps, n_rows, kept.size, n_left
+    put(trail, _N_COUNTS, steps[:n_steps])
+    put(trail, _N_COUNTS + n_steps, rows[:n_rows])
+    put(trail, _N_COUNTS + n_steps + n_rows, kept)
+    return trail
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
     """Take back what a walk has changed."""
     nothing = np.empty(0, np.int64)
@@ -433,7 +428,7 @@ def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
             _make(words, ground, node, rows[middle:end], rows[start:middle], nothing)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_undigested(words: Words, nodes: Words) -> None:
     """Say of some nodes, and of all above them, that their digests do not hold any more."""
     for first in nodes:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.arrays import first_reaching
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.inputs import Floats, Places
+from unlearnspn.compiling import kernel
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Column, Family, Table
 
@@ -83,7 +84,7 @@ def _places(column: Column, domain: Domain) -> Places:
     return np.array([*by_factor, MISSING], np.int32)[factor.places]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_numbers(
     values: npt.NDArray[np.floating], known: Floats, known_places: Places, unseen: int, places: Places
 ) -> None:
@@ -103,9 +104,9 @@ def place_numbers(
             places[r] = _search(value, known, known_places, unseen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(value: float, known: Floats, known_places: Places, unseen: int) -> int:
-    place = np.searchsorted(known, value)
+    place = first_reaching(known, value)
     return known_places[place] if place < known.size and known[place] == value else unseen
 
 
@@ -135,7 +136,7 @@ class ArrayReader:
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_array(
     rows: npt.NDArray[np.floating],
     is_numeric: npt.NDArray[np.bool_],

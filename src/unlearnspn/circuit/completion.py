@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.conditioning import stacks
@@ -22,6 +21,7 @@ from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.compiling import kernel
 
 _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
 _LEAST_SHARE = 2.0**-54
@@ -201,7 +201,7 @@ def _peaks(layout: Layout, nameless: npt.NDArray[np.bool_]) -> tuple[Floats, Flo
     return peaks, modes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _descend_at_random(
     units: Units,
     slots: Indices,
@@ -243,7 +243,7 @@ def _descend_at_random(
                 chosen[slots[u], r] = u
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw(terms: Floats, share: float) -> int:
     """Return the index that a share of the total of exp(terms) falls on; never one of probability 0, -1 if all are."""
     largest = -math.inf
@@ -265,7 +265,7 @@ def _draw(terms: Floats, share: float) -> int:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _descend_to_best(
     units: Units,
     slots: Indices,
@@ -302,7 +302,7 @@ def _descend_to_best(
                 chosen[slots[u], r] = u
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _follow_all(
     units: Units,
     slots: Indices,

@@ -9,12 +9,13 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.arrays import put
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices
 from unlearnspn.circuit.log_add import log_add
+from unlearnspn.compiling import kernel
 
 Starts = npt.NDArray[np.int64]
 Units = npt.NDArray[np.uint8]
@@ -25,7 +26,7 @@ _BLOCK_CELLS = 1 << 15
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 512
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_density(
     units: Units,
     slots: Indices,
@@ -69,10 +70,10 @@ def log_density(
                     values = kept[lines[child]]
                     for r in range(length):
                         total[r] += values[r]
-        densities[place : place + length] = kept[lines[root], :length]
+        put(densities, place, kept[lines[root], :length])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unit_values(
     units: Units,
     slots: Indices,
@@ -110,7 +111,7 @@ def unit_values(
             _fill_absent(units[u], numbers, places, slots[u], absent[u], total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def combine(units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats) -> None:
     """Write the values of sums and products, [unit, case], from those of the inputs."""
     lines = np.arange(units.size)
@@ -124,7 +125,7 @@ def combine(units: Units, child_starts: Starts, children: Indices, log_weights: 
                 values[u] += values[child]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lines(units: Units, child_starts: Starts, children: Indices) -> tuple[Starts, int]:
     """Number the units whose values must be kept; -1 for inputs that only products use."""
     keep = units <= _PRODUCT
@@ -142,7 +143,7 @@ def _lines(units: Units, child_starts: Starts, children: Indices) -> tuple[Start
     return lines, n_lines
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(
     u: int,
     units: Units,
@@ -162,7 +163,7 @@ def _add(
     add_input(units[u], own, number_line, place_line, total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_absent(unit: int, numbers: Floats, places: Places, slot: int, absent: float, total: Floats) -> None:
     for r in range(total.size):
         missing = places[slot, r] < 0 if unit == _CATEGORICAL else math.isnan(numbers[slot, r])
@@ -170,7 +171,7 @@ def _fill_absent(unit: int, numbers: Floats, places: Places, slot: int, absent: 
             total[r] = absent
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mix(kept: Floats, lines: Starts, parts: Indices, weights: Floats, total: Floats) -> None:
     """Add up the parts, each by its weight."""
     total[:] = -math.inf
@@ -180,7 +181,7 @@ def _mix(kept: Floats, lines: Starts, parts: Indices, weights: Floats, total: Fl
             total[r] = log_add(total[r], values[r] + weight)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick(values: Floats, parts: Indices, weights: Floats, total: Floats) -> None:
     total[:] = -math.inf
     for i in range(parts.size):

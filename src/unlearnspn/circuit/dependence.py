@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.circuit.conditioning import log_probabilities, stacks
 from unlearnspn.circuit.density import Starts, Units
@@ -17,6 +16,7 @@ from unlearnspn.circuit.evidence import Between, Constraint, OneOf
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.compiling import kernel
 
 _SUM = int(Unit.SUM)
 #: Enough for edges of parts: the range is divided by more than a billion.
@@ -53,7 +53,7 @@ def input_shares(layout: Layout, variable: int) -> tuple[npt.NDArray[np.int64], 
     return members, shares[members]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shares(units: Units, child_starts: Starts, children: Indices, weights: Floats) -> Floats:
     """Hand the whole from the root down to every unit."""
     shares = np.zeros(units.size)

@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.arrays import put
 from unlearnspn.circuit.distributions import exponential, gaussian, histogram, log_normal, point, poisson
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, Unit
+from unlearnspn.compiling import kernel
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int32]
@@ -29,7 +30,7 @@ _add_log_normal, _add_poisson = log_normal.add_log_density, poisson.add_log_dens
 _add_histogram, _add_point = histogram.add_log_density, point.add_log_density
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_input(unit: int, parameters: Floats, numbers: Floats, places: Places, total: Floats) -> None:
     """Add the log-density of each row; of `numbers` and `places`, one line each, only the fitting one is read."""
     if unit == _CATEGORICAL:
@@ -51,7 +52,7 @@ def add_input(unit: int, parameters: Floats, numbers: Floats, places: Places, to
         _cut_off(parameters, numbers, total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_categorical(log_probabilities: Floats, places: Places, total: Floats) -> None:
     """Add the log-probability of each row's category."""
     if log_probabilities.size > _FEW:
@@ -62,12 +63,12 @@ def add_categorical(log_probabilities: Floats, places: Places, total: Floats) ->
     # A table with a place for what is missing needs no question in the loop.
     table = np.empty(log_probabilities.size + 1)
     table[0] = 0.0
-    table[1:] = log_probabilities
+    put(table, 1, log_probabilities)
     for r in range(total.size):
         total[r] += table[np.uint32(places[r] + 1)]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_off(parameters: Floats, numbers: Floats, total: Floats) -> None:
     low, high, log_mass = parameters[LOW], parameters[HIGH], parameters[LOG_MASS]
     for r in range(total.size):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from unlearnspn.compiling import kernel
 
 _END = 37.5
 _INTERVALS_PER_UNIT = 8
@@ -33,7 +34,7 @@ _TABLE = _tabulate()
 _1, _2, _3, _4, _5, _6, _7 = (np.uint64(term) for term in range(1, _TERMS))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_add(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b)); either may be -inf.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.conditioning import Members, stacks
 from unlearnspn.circuit.density import Starts, Units
@@ -14,6 +13,7 @@ from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.compiling import kernel
 from unlearnspn.errors import InvalidEvidenceError
 
 _SUM, _PRODUCT = int(Unit.SUM), int(Unit.PRODUCT)
@@ -71,7 +71,7 @@ def _expectations(layout: Layout, values: Floats) -> Floats:
     return np.asarray(values[-1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _combine(units: Units, child_starts: Starts, children: Indices, weights: Floats, values: Floats) -> None:
     """Write the values of sums and products, [unit, case], from those of the inputs; no logarithms here."""
     for u in range(units.size):

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.circuit.batches import ArrayReader, Batch, read_array
 from unlearnspn.circuit.density import Starts, Units, log_density
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.inputs import Floats, Places
 from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.compiling import kernel
 from unlearnspn.tables import Family
 from unlearnspn.threads import n_cores
 
@@ -101,7 +101,7 @@ def _in_parallel(n_rows: int, n_columns: int, work: Callable[[int, int], None]) 
         list(pool.map(work, bounds[:-1], bounds[1:]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _score_array(
     array: npt.NDArray[np.floating],
     is_numeric: npt.NDArray[np.bool_],

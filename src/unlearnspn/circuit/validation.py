@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.circuit.expressions import OWN, Unit
 from unlearnspn.circuit.input_rules import TOLERANCE, Mask, own_parameters, rules
 from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.compiling import kernel
 
 _SUM, _PRODUCT = int(Unit.SUM), int(Unit.PRODUCT)
 #: So many variables fit into a set of bits.
@@ -133,7 +133,7 @@ def _check_scopes(layout: Layout, n_variables: int) -> None:
         _require(not missing, f"the circuit leaves out variable {missing[:1]}")
 
 
-@njit(cache=True)
+@kernel
 def _walk_scopes(
     units: npt.NDArray[np.uint8], variables: Indices, starts: Numbers, children: Indices, first: int, width: int
 ) -> tuple[int, np.uint64]:

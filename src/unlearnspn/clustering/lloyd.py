@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.arrays import equal, joined, put
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
-from unlearnspn.compiling import IN, START, inlined
+from unlearnspn.compiling import IN, START, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
@@ -54,7 +54,7 @@ class Rounds(NamedTuple):
 _HEAD = 3  # how many seeds there are, how many rounds, and how many sizes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rounds_at(words: Words, start: int, width: int) -> Rounds:
     """Return what is kept in words from somewhere on, for lines of some width; nothing is copied."""
     n_seeds, n_rounds, n_sizes = words[start], words[start + 1], words[start + 2]
@@ -73,7 +73,7 @@ def rounds_at(words: Words, start: int, width: int) -> Rounds:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def length_of_rounds(words: Words, start: int, width: int) -> int:
     """Return how many words are kept from somewhere on, for lines of some width."""
     n_seeds, n_rounds, n_sizes = words[start], words[start + 1], words[start + 2]
@@ -87,7 +87,7 @@ def line_width(words: Words) -> int:
     return int(in_lines // (n_seeds * (2 * n_rounds + 1)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
     """Return where each variable's entries start, and the width of a line."""
     offsets = np.zeros(scope.size + 1, np.int64)
@@ -97,7 +97,7 @@ def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
     return offsets
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _costs(space: Space, centroids: Lines) -> Lines:
     """Turn the coordinates of indicators into what each code adds to the distance."""
     costs = centroids.copy()
@@ -114,7 +114,7 @@ def _costs(space: Space, centroids: Lines) -> Lines:
     return costs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(space: Space, row: int, costs: Lines) -> int:
     """Return the nearest centroid, the first of equals; missing values count for nothing."""
     best, smallest = 0, np.int64(0)
@@ -132,7 +132,7 @@ def nearest(space: Space, row: int, costs: Lines) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
     for i in range(space.scope.size):
         feature = np.int64(space.features[row, space.scope[i]])
@@ -143,7 +143,7 @@ def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
             line[space.offsets[i] + 1] += sign
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _snap(space: Space, name: np.uint64, total: int, count: int) -> np.int64:
     """Round total/count to the lattice {shift + spacing·z} of the coordinate with this name, in integers."""
     shift = np.int64(mix64(name ^ space.key) % np.uint64(space.spacing))
@@ -151,17 +151,16 @@ def _snap(space: Space, name: np.uint64, total: int, count: int) -> np.int64:
     return shift + space.spacing * (numerator // (2 * count * space.spacing))
 
 
-@njit(cache=True, nogil=True)
-def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines) -> Lines:
-    """Return the clusters' means on the lattice; an empty cluster keeps its centroid.
+@kernel
+def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines, centroids: Lines) -> None:
+    """Write the clusters' means on the lattice, where there are zeros; an empty cluster keeps its centroid.
 
     A coordinate without a value is 0: so is that of a code that no row of the cluster has, whether or not some row
     elsewhere has it.
     """
-    centroids = np.zeros_like(sums)
     for c in range(sums.shape[0]):
         if counts[c] == 0:
-            centroids[c] = previous[c]
+            put(centroids[c], START, previous[c])
             continue
         for i in range(space.scope.size):
             v, start, end = space.scope[i], space.offsets[i], space.offsets[i + 1]
@@ -174,10 +173,9 @@ def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines) -> Lin
                 if sums[c, entry]:
                     name = space.prints[v, entry - start]
                     centroids[c, entry] = _snap(space, name, sums[c, entry] * _ONE, observed)
-    return centroids
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distance(space: Space, a: int, b: int) -> np.int64:
     distance = np.int64(0)
     for v in space.scope:
@@ -190,7 +188,7 @@ def _distance(space: Space, a: int, b: int) -> np.int64:
     return distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _seed_score(space: Space, row: int, nearest: int, salt: np.uint64) -> tuple[float, np.uint64]:
     """Return the row's rank as the next seed: Exp(hash)/D², smallest first; infinite if it lies on a seed.
 
@@ -205,12 +203,12 @@ def _seed_score(space: Space, row: int, nearest: int, salt: np.uint64) -> tuple[
     return -log(uniform) / nearest, draw
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _salt(space: Space, seed: int) -> np.uint64:
     return mix64(space.key + np.uint64(seed))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pick_seed(space: Space, rows: Rows, nearest: Counts, salt: np.uint64) -> int:
     """Return the best row as the next seed, or -1 if every row lies on a seed."""
     best, best_score, best_draw = -1, np.inf, np.uint64(0)
@@ -221,7 +219,7 @@ def _pick_seed(space: Space, rows: Rows, nearest: Counts, salt: np.uint64) -> in
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _come_nearer(space: Space, rows: Rows, seed: int, nearest: Counts) -> None:
     """Bring the squared distances from the nearest seed up to date with another seed."""
     for i in range(rows.size):
@@ -230,7 +228,7 @@ def _come_nearer(space: Space, rows: Rows, seed: int, nearest: Counts) -> None:
             nearest[i] = distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
     seeds, nearest = np.empty(space.n_clusters, np.int64), np.full(rows.size, -1)
@@ -243,7 +241,7 @@ def pick_seeds(space: Space, rows: Rows) -> Rows:
     return seeds
 
 
-@inlined
+@kernel
 def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     """Tell whether learning without `minus` and with `plus` picks the same seeds."""
     for row in minus:
@@ -253,7 +251,7 @@ def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     if plus.size == 0:
         return True
     # The seeds that there are, against those that come; and where there are fewer than k, nobody may add to them.
-    rows, nearest = np.concatenate((seeds, plus)), np.full(seeds.size + plus.size, -1)
+    rows, nearest = joined(seeds, plus), np.full(seeds.size + plus.size, -1)
     for s in range(min(seeds.size + 1, space.n_clusters)):
         seed = _pick_seed(space, rows, nearest, _salt(space, s))
         if seed != (seeds[s] if s < seeds.size else -1):
@@ -263,7 +261,7 @@ def _seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def seed_centroids(space: Space, seeds: Rows) -> Lines:
     """Return the seeds themselves as the first centroids."""
     centroids = np.zeros((seeds.size, space.offsets[-1]), np.int64)
@@ -278,16 +276,25 @@ def seed_centroids(space: Space, seeds: Rows) -> Lines:
     return centroids
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _same(one: Lines, other: Lines) -> bool:
+    """Tell whether two sets of centroids are the same."""
+    for c in range(len(one)):
+        if not equal(one[c], other[c]):
+            return False
+    return True
+
+
+@kernel
 def repeats(centroids: Lines, last: int) -> bool:
     """Tell whether the last set of centroids has occurred before."""
     for earlier in range(last):
-        if np.array_equal(centroids[earlier], centroids[last]):
+        if _same(centroids[earlier], centroids[last]):
             return True
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Counts, sign: int) -> None:
     """Add rows to their clusters, or take them out."""
     for row in rows:
@@ -296,20 +303,21 @@ def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Cou
         _add_row(space, row, sums[c], sign)
 
 
-@inlined
+@kernel
 def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines) -> int:
-    """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all."""
+    """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all.
+
+    Where they are written there are zeros.
+    """
     for r in range(first, sums.shape[0]):
-        sums[r] = 0
-        counts[r] = 0
         _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], IN)
-        centroids[r + 1] = _quantise(space, sums[r], counts[r], centroids[r])
+        _quantise(space, sums[r], counts[r], centroids[r], centroids[r + 1])
         if repeats(centroids, r + 1):
             return r + 1
     return len(sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
     """Return the nearest centroid of each row."""
     costs = _costs(space, centroids)
@@ -319,19 +327,39 @@ def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def copy_lines(lines: Lines, copy: Lines) -> None:
+    """Copy some lines."""
+    for i in range(lines.shape[0]):
+        put(copy[i], START, lines[i])
+
+
+@kernel
+def _copy_rounds(
+    counts: Lines, sums: Lines, centroids: Lines, to_counts: Lines, to_sums: Lines, to_centroids: Lines
+) -> None:
+    """Copy some rounds to where there may be room for more."""
+    copy_lines(counts, to_counts)
+    for r in range(len(centroids)):
+        copy_lines(centroids[r], to_centroids[r])
+        if r < len(sums):
+            copy_lines(sums[r], to_sums[r])
+
+
+@kernel
 def _to_words(rounds: Rounds) -> Words:
     """Write what is kept as words."""
     seeds, counts, sizes, sums, centroids = rounds
     words = np.empty(_HEAD + seeds.size + counts.size + sizes.size + sums.size + centroids.size, np.int64)
     words[0], words[1], words[2] = seeds.size, len(counts), sizes.size
     kept = rounds_at(words, START, centroids.shape[2])
-    kept.seeds[:], kept.counts[:], kept.sizes[:] = seeds, counts, sizes
-    kept.sums[:], kept.centroids[:] = sums, centroids
+    put(kept.seeds, START, seeds)
+    put(kept.sizes, START, sizes)
+    _copy_rounds(counts, sums, centroids, kept.counts, kept.sums, kept.centroids)
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def learn_rounds(space: Space, seeds: Rows, rows: Rows, max_rounds: int) -> tuple[Words, Counts]:
     """Run rounds from known seeds; return what is kept, and the cluster of each row."""
     start = seed_centroids(space, seeds)
@@ -340,7 +368,7 @@ def learn_rounds(space: Space, seeds: Rows, rows: Rows, max_rounds: int) -> tupl
     return go_on(space, seeds, known, np.zeros((0, seeds.size), np.int64), nothing, rows, max_rounds)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def go_on(
     space: Space, seeds: Rows, centroids: Lines, counts: Lines, sums: Lines, rows: Rows, max_rounds: int
 ) -> tuple[Words, Counts]:
@@ -353,15 +381,17 @@ def go_on(
         all_counts = np.zeros((max_rounds, n_seeds), np.int64)
         all_sums = np.zeros((max_rounds, n_seeds, width), np.int64)
         all_centroids = np.zeros((max_rounds + 1, n_seeds, width), np.int64)
-        all_counts[:first], all_sums[:first], all_centroids[: first + 1] = counts, sums, centroids
+        _copy_rounds(counts, sums, centroids, all_counts, all_sums, all_centroids)
         done = run_rounds(space, rows, first, all_sums, all_counts, all_centroids)
         counts, sums, centroids = all_counts[:done], all_sums[:done], all_centroids[: done + 1]
     labels = label(space, rows, centroids[-1])
-    sizes = np.bincount(labels, minlength=n_seeds)
+    sizes = np.zeros(n_seeds, np.int64)
+    for k in labels:
+        sizes[k] += 1
     return _to_words(Rounds(seeds, counts, sizes, sums, centroids)), labels
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_rounds(space: Space, rounds: Rounds, rows: Rows, sign: int) -> None:
     """Take rows out of every round and of the final sizes, or put them in, in place; centroids stay."""
     for r in range(len(rounds.sums)):
@@ -375,24 +405,26 @@ def shift_rounds(space: Space, rounds: Rounds, rows: Rows, sign: int) -> None:
         rounds.sizes[nearest(space, row, costs)] += sign
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rounds_that_hold(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> int:
     """Tell how many rounds still lead to the same centroids; -1 if the seeds themselves are others."""
     if not _seeds_hold(space, minus, plus, rounds.seeds):
         return -1
     for r in range(len(rounds.sums)):
-        if not np.array_equal(next_centroids(space, rounds, r), rounds.centroids[r + 1]):
+        if not _same(next_centroids(space, rounds, r), rounds.centroids[r + 1]):
             return r
     return len(rounds.sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def next_centroids(space: Space, rounds: Rounds, r: int) -> Lines:
     """Return the centroids that a round leads to."""
-    return _quantise(space, rounds.sums[r], rounds.counts[r], rounds.centroids[r])
+    centroids = np.zeros(rounds.centroids.shape[1:], np.int64)
+    _quantise(space, rounds.sums[r], rounds.counts[r], rounds.centroids[r], centroids)
+    return centroids
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hash_line(space: Space, line: Counts) -> tuple[np.uint64, np.uint64]:
     """Hash a line, independently of the codes' order and of codes that nobody has."""
     low, high = np.uint64(0), np.uint64(0)
@@ -409,7 +441,7 @@ def _hash_line(space: Space, line: Counts) -> tuple[np.uint64, np.uint64]:
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def describe_rounds(space: Space, rounds: Rounds) -> Words:
     """Return words that are equal exactly if what is kept is, whatever slots records and codes categories have."""
     n_rounds, n_seeds, _ = rounds.sums.shape
@@ -419,12 +451,11 @@ def describe_rounds(space: Space, rounds: Rounds) -> Words:
     for seed in rounds.seeds:
         words[at] = np.int64(space.keys[seed])
         at += 1
-    for count in rounds.counts.flat:
-        words[at] = count
-        at += 1
-    for size in rounds.sizes:
-        words[at] = size
-        at += 1
+    for counts in rounds.counts:
+        put(words, at, counts)
+        at += n_seeds
+    put(words, at, rounds.sizes)
+    at += rounds.sizes.size
     for lines in (rounds.sums, rounds.centroids):
         for r in range(len(lines)):
             for k in range(n_seeds):

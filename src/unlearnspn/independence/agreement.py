@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import kernel
 from unlearnspn.slices import Counts, Rows
 
 Bits = npt.NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits, Counts]:
     """Tell of some rows in which columns they have the code of another one, and in which no value.
 
@@ -38,7 +38,7 @@ def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits, Counts
     return _as_words(agrees, np.arange(n_columns)), _as_words(absent, gaps), lines
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _columns_with_bits(octets: npt.NDArray[np.uint8]) -> Counts:
     found = np.zeros(octets.shape[1], np.uint8)
     for line in octets:
@@ -47,7 +47,7 @@ def _columns_with_bits(octets: npt.NDArray[np.uint8]) -> Counts:
     return np.flatnonzero(found)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _as_words(octets: npt.NDArray[np.uint8], columns: Counts) -> Bits:
     words = np.zeros((columns.size, len(octets) // 8), np.uint64)
     for i in range(len(octets)):
@@ -57,7 +57,7 @@ def _as_words(octets: npt.NDArray[np.uint8], columns: Counts) -> Bits:
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ones(word: np.uint64) -> int:
     """Count the bits of a word; the compiler knows this form, and takes an instruction for it."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -66,7 +66,7 @@ def _ones(word: np.uint64) -> int:
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_common(one: Bits, other: Bits) -> int:
     """Count the rows that have both of two bits."""
     count = 0
@@ -75,7 +75,7 @@ def count_common(one: Bits, other: Bits) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_all(bits: Bits) -> Counts:
     """Count the bits of each column."""
     counts = np.empty(len(bits), np.int64)

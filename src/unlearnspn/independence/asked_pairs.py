@@ -13,10 +13,10 @@ codes. That is read off a table; or, among few rows, counted: then no table is k
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from unlearnspn.arrays import count_of, joined, places_of, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, START, inlined
+from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.agreement import compare_rows, count_all, count_common
@@ -33,13 +33,13 @@ _FREEDOM_BITS, _PLACE_BITS = 20, 20
 _FREEDOM_FACTOR, _TOTAL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def name(hub: int, other: int, freedom: int, depends: bool) -> int:
     """Put in one word: two variables' places in the scope, the degrees of freedom, and whether they depend."""
     return int((((hub << _PLACE_BITS) | other) << (_FREEDOM_BITS + 1)) | (freedom << 1) | depends)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def read_name(word: int) -> tuple[int, int, int, bool]:
     """Return what `name` has put in a word."""
     places = word >> (_FREEDOM_BITS + 1)
@@ -47,13 +47,13 @@ def read_name(word: int) -> tuple[int, int, int, bool]:
     return places >> _PLACE_BITS, places & ((1 << _PLACE_BITS) - 1), freedom, (word & 1) == 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _depend(half_g: int, freedom: int, cut: float) -> bool:
     """Tell whether G exceeds 2·cut·degrees of freedom."""
     return freedom > 0 and half_g > cut * freedom * (1 << X_LOG_X_BITS)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _value(words: Words, pair: int) -> np.uint64:
     """Put what is known of a pair in one number, for the hash."""
     freedom = read_name(words[pair + NAMES])[2]
@@ -61,7 +61,7 @@ def _value(words: Words, pair: int) -> np.uint64:
     return value + _TOTAL_FACTOR * np.uint64(words[pair + TOTAL])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_to_hash(words: Words, start: int, first: np.uint64, second: np.uint64, value: np.uint64) -> None:
     """Add what has changed at a pair of variables, which have these fingerprints."""
     pair = cell_hash(first, second)
@@ -69,13 +69,13 @@ def _add_to_hash(words: Words, start: int, first: np.uint64, second: np.uint64, 
     words[start + HASH + 1] += np.int64(value * mix64(pair))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def length_of_answer(words: Words, start: int) -> int:
     """Return how many words an answer takes that starts somewhere."""
     return int(HEAD + PER_PAIR * words[start + N_PAIRS] + words[start + N_CELLS])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keeps_tables(words: Words, start: int) -> bool:
     """Tell whether an answer that starts somewhere has tables."""
     return bool(words[start + N_CELLS] > 0)
@@ -84,7 +84,7 @@ def keeps_tables(words: Words, start: int) -> bool:
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> Counts:
     """Count the tables of one variable with some others, one table after another."""
     starts = np.zeros(others.size + 1, np.int64)
@@ -99,7 +99,7 @@ def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Cou
     return cells
 
 
-@inlined
+@kernel
 def _places_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
     """Return for each pair where its words are in an earlier answer, and where its table is; -1 if it was not asked."""
     places = np.full((scope.size, scope.size, 2), -1)
@@ -112,16 +112,7 @@ def _places_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
     return places
 
 
-@njit(cache=True, nogil=True)
-def _with_room(words: Words, used: int, number: int) -> Words:
-    if used + number <= words.size:
-        return words
-    grown = np.empty(max(2 * words.size, used + number), np.int64)
-    grown[:used] = words[:used]
-    return grown
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def ask_pairs(
     codes: Codes,
     rows: Rows,
@@ -154,11 +145,11 @@ def ask_pairs(
         while head < tail:
             hub = queue[head]
             head += 1
-            others = np.flatnonzero(waiting)
+            others = places_of(waiting, True)
             if others.size == 0:
                 break
             counted = _count_against(codes, rows, scope[hub], scope[others[places[hub, :, 0][others] < 0]], sizes)
-            pairs, at = _with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0
+            pairs, at = with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0
             for other in others:
                 n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
                 pair, place = PER_PAIR * n_pairs, places[hub, other, 0]
@@ -175,8 +166,8 @@ def ask_pairs(
                 pairs[pair + NAMES] = name(hub, int(other), freedom, depends)
                 n_pairs += 1
                 if with_tables:
-                    tables = _with_room(tables, n_cells, table.size)
-                    tables[n_cells : n_cells + table.size] = table
+                    tables = with_room(tables, n_cells, table.size)
+                    put(tables, n_cells, table)
                     n_cells += table.size
                 if depends:
                     waiting[other] = False
@@ -184,13 +175,13 @@ def ask_pairs(
                     tail += 1
     words = np.empty(HEAD + PER_PAIR * n_pairs + n_cells, np.int64)
     words[N_PAIRS], words[N_CELLS] = n_pairs, n_cells
-    words[HEAD : HEAD + PER_PAIR * n_pairs] = pairs[: PER_PAIR * n_pairs]
-    words[HEAD + PER_PAIR * n_pairs :] = tables[:n_cells]
+    put(words, HEAD, pairs[: PER_PAIR * n_pairs])
+    put(words, HEAD + PER_PAIR * n_pairs, tables[:n_cells])
     _hash_pairs(words, scope, prints)
     return words
 
 
-@inlined
+@kernel
 def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
     words[HASH], words[HASH + 1] = 0, 0
     for k in range(words[N_PAIRS]):
@@ -202,18 +193,18 @@ def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
 # -- shifting ----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gain(count: int) -> int:
     """Return by how much count·log(count) grows if one more comes."""
     return x_log_x(count + 1) - x_log_x(count)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gain_of_many(in_cell: int, in_row: int, in_column: int, others: int) -> int:
     return _gain(in_cell) - _gain(in_row) - _gain(in_column) + _gain(others)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gain_of_g(in_cell: int, in_row: int, in_column: int, others: int, logs: Counts) -> int:
     """Return by how much G/2 grows by a row, given how many have both its codes, one of them, and both variables."""
     # Logarithms beyond the table are apart, so that this is small enough to be put where it is called.
@@ -223,7 +214,7 @@ def _gain_of_g(in_cell: int, in_row: int, in_column: int, others: int, logs: Cou
     return int(gain - (logs[in_row + 1] - logs[in_row]) - (logs[in_column + 1] - logs[in_column]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift_tables(
     words: Words,
     start: int,
@@ -271,18 +262,19 @@ def _shift_tables(
         at += n_rows * n_columns
 
 
-@njit(cache=True, nogil=True)
-def _count_freedom(codes: Codes, rows: Rows, u: int, v: int, sizes: Counts) -> int:
-    """Count the degrees of freedom of two variables' table, without the table."""
+@kernel
+def _count_freedom(codes: Codes, rows: Rows, more: int, u: int, v: int, sizes: Counts) -> int:
+    """Count the degrees of freedom of two variables' table, without the table; of one more row too, unless it is -1."""
     in_rows, in_columns = np.zeros(sizes[u], np.bool_), np.zeros(sizes[v], np.bool_)
-    for row in rows:
+    for i in range(rows.size + (more >= 0)):
+        row = rows[i] if i < rows.size else more
         a, b = codes[row, u], codes[row, v]
         if a > 0 and b > 0:
             in_rows[a] = in_columns[b] = True
-    return max(int(np.count_nonzero(in_rows)) - 1, 0) * max(int(np.count_nonzero(in_columns)) - 1, 0)
+    return max(count_of(in_rows, True) - 1, 0) * max(count_of(in_columns, True) - 1, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift_row(
     words: Words,
     start: int,
@@ -297,7 +289,7 @@ def _shift_row(
 ) -> None:
     """Count a row in, or out, in an answer without tables: `rows` are all the others."""
     agrees, absent, lines = compare_rows(codes, rows, row)
-    like, after = count_all(agrees), np.append(rows, row) if sign > 0 else rows
+    like = count_all(agrees)
     low, high = np.uint64(words[start + HASH]), np.uint64(words[start + HASH + 1])
     for k in range(words[start + N_PAIRS]):
         pair = start + HEAD + PER_PAIR * k
@@ -315,7 +307,7 @@ def _shift_row(
         words[pair + TOTAL] += sign
         value = np.uint64(gain) + _TOTAL_FACTOR * np.uint64(sign)
         if in_row == 0 or in_column == 0:
-            freedom_after = _count_freedom(codes, after, u, v, sizes)
+            freedom_after = _count_freedom(codes, rows, row if sign > 0 else -1, u, v, sizes)
             words[pair + NAMES] = name(hub, other, freedom_after, depends)
             value += _FREEDOM_FACTOR * np.uint64(freedom_after - freedom)
         first = cell_hash(prints[u, 0], prints[v, 0])
@@ -324,7 +316,7 @@ def _shift_row(
     words[start + HASH], words[start + HASH + 1] = np.int64(low), np.int64(high)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_anew(
     words: Words, start: int, codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, logs: Counts
 ) -> None:
@@ -352,7 +344,7 @@ def _count_anew(
             k += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _effort(n_pairs: int, width: int, n_columns: int) -> int:
     """Estimate what `_shift_row` takes for each row, where `_count_anew` takes the number of pairs.
 
@@ -362,7 +354,7 @@ def _effort(n_pairs: int, width: int, n_columns: int) -> int:
     return 1 + n_columns // 8 + n_hubs * n_columns // 32
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_pairs(
     words: Words,
     start: int,
@@ -388,9 +380,9 @@ def shift_pairs(
             _shift_tables(words, start, codes, minus if sign == OUT else plus, scope, sizes, prints, logs, alike, sign)
         return
     if (minus.size + plus.size) * _effort(words[start + N_PAIRS], scope.size, codes.shape[1]) > words[start + N_PAIRS]:
-        _count_anew(words, start, codes, np.concatenate((staying, plus)), scope, sizes, prints, logs)
+        _count_anew(words, start, codes, joined(staying, plus), scope, sizes, prints, logs)
         return
-    rows, n_rows = np.concatenate((staying, minus, plus)), staying.size + minus.size
+    rows, n_rows = joined(joined(staying, minus), plus), staying.size + minus.size
     for k in range(minus.size + plus.size):
         sign = OUT if k < minus.size else IN
         n_rows -= sign == OUT
@@ -404,7 +396,7 @@ def shift_pairs(
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answers_hold(words: Words, start: int, cut: float) -> bool:
     """Tell whether every pair that was asked still gives the same answer: then the same pairs would be asked."""
     for k in range(words[start + N_PAIRS]):
@@ -415,7 +407,7 @@ def answers_hold(words: Words, start: int, cut: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answered_groups(words: Words, width: int) -> Counts:
     """Return for each variable the first of its group."""
     parents = np.arange(width)
@@ -423,4 +415,6 @@ def answered_groups(words: Words, width: int) -> Counts:
         hub, other, _, depends = read_name(words[HEAD + PER_PAIR * k + NAMES])
         if depends:
             join(parents, hub, other)
-    return np.array([find(parents, i) for i in range(width)])
+    for i in range(width):
+        parents[i] = find(parents, i)
+    return parents

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.independence.pair_counts import Table
 from unlearnspn.independence.random_features import Matrix, uniform
@@ -36,7 +36,7 @@ class Whitened(NamedTuple):
     occurring: Counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def whiten(
     counts: Counts,
     scope: Scope,
@@ -74,7 +74,7 @@ def whiten(
     return Whitened(features, widths, orders, occurring)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_by_print(codes: Counts, prints: Keys) -> None:
     for place in range(1, codes.size):
         code, before = codes[place], place
@@ -84,7 +84,7 @@ def _sort_by_print(codes: Counts, prints: Keys) -> None:
         codes[before] = code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_features(order: Counts, prints: Keys, features: Matrix, width: int) -> None:
     """Write indicators of all codes but one, or random numbers of each if there are too many."""
     for place in range(order.size):
@@ -96,7 +96,7 @@ def _write_features(order: Counts, prints: Keys, features: Matrix, width: int) -
             features[code, place - 1] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _whiten(features: Matrix, width: int, order: Counts, counts: Counts, ridge: float) -> None:
     """Centre features, and solve by the Cholesky factor of their covariance, in place."""
     total = 0
@@ -129,7 +129,7 @@ def _whiten(features: Matrix, width: int, order: Counts, counts: Counts, ridge: 
             features[order[place], i] = lines[i, place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _factorize(matrix: Matrix, ridge: float) -> None:
     """Replace the lower half of a matrix by its Cholesky factor, with a ridge against directions without variance."""
     for i in range(len(matrix)):
@@ -141,13 +141,13 @@ def _factorize(matrix: Matrix, ridge: float) -> None:
         matrix[i, i] = np.sqrt(max(matrix[i, i], 0.0) + ridge)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scratch_for(n_features: int) -> Matrix:
     """Return room for the verdict on any pair, so that none has to be made for each."""
     return np.empty(2 * n_features * (n_features + 2))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix) -> bool:
     """Tell whether a canonical correlation exceeds the threshold, over the rows where both variables are observed."""
     n_left, n_right = whitened.widths[u], whitened.widths[v]
@@ -164,7 +164,7 @@ def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: floa
     return not _all_below(cross, squared, rest[: n_right * n_right].reshape((n_right, n_right)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: Matrix, scratch: Matrix) -> None:
     """Write the covariances of two variables' whitened features; their singular values are the correlations."""
     features, _, orders, occurring = whitened
@@ -202,7 +202,7 @@ def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: M
                 cross[i, j] = cross[i, j] / total - (left_sums[i] / total) * (right_sums[j] / total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _all_below(cross: Matrix, squared: float, rest: Matrix) -> bool:
     """Tell whether squared·I - crossᵀ·cross has a Cholesky factor: so are all squared singular values below."""
     rest[:] = 0.0

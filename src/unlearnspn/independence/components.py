@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from unlearnspn.compiling import kernel
 from unlearnspn.slices import Counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find(parents: Counts, i: int) -> int:
     """Return the smallest member of the component of `i`."""
     while parents[i] != i:
@@ -16,7 +15,7 @@ def find(parents: Counts, i: int) -> int:
     return i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(parents: Counts, i: int, j: int) -> None:
     """Make one component of two."""
     a, b = find(parents, i), find(parents, j)

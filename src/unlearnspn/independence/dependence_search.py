@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.canonical_correlation import Whitened, correlated, scratch_for
 from unlearnspn.independence.pair_counts import Columns, Table, count_pair
@@ -30,7 +30,7 @@ class Search(NamedTuple):
     cells: Table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Search:
     """Find the groups of variables that dependent pairs link."""
     sizes = columns.sizes
@@ -70,7 +70,7 @@ def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Sea
     return Search(groups, pairs[:asked].copy(), dependent[:asked].copy(), cells[:end].copy())
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_tables(codes: Codes, sizes: Counts, counts: Counts, pairs: Counts, cells: Table, sign: int) -> None:
     """Count rows in, or out, by their codes, [variable, row]: one cell of each pair that was asked."""
     for i in range(len(codes)):
@@ -84,7 +84,7 @@ def shift_tables(codes: Codes, sizes: Counts, counts: Counts, pairs: Counts, cel
         start += sizes[pairs[k, 0]] * n_right
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answers_hold(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> bool:
     """Tell whether all pairs that were asked still have the same answer: then the search is the same."""
     scratch = scratch_for(whitened.features.shape[2])
@@ -99,7 +99,7 @@ def answers_hold(search: Search, sizes: Counts, whitened: Whitened, threshold: f
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_search(search: Search, sizes: Counts, counts: Counts, names: Keys) -> Keys:
     """Sum count·name·name over the cells of all tables: the same whatever codes the categories have."""
     hashes = np.zeros(2, np.uint64)
@@ -117,7 +117,7 @@ def hash_search(search: Search, sizes: Counts, counts: Counts, names: Keys) -> K
     return hashes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def name_codes(scope: Scope, sizes: Counts, is_numeric: npt.NDArray[np.bool_], prints: Keys) -> Keys:
     """Return a hash for each code of each variable: of the level, or of the category's fingerprint."""
     names = np.zeros((scope.size, sizes.max()), np.uint64)

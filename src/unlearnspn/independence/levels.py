@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows
 
@@ -46,7 +46,7 @@ class Moves(NamedTuple):
     after: Values
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into: Counts, codes: Codes) -> Orders:
     """Order rows by the columns that stand at `places` of `values`, and write levels `into` lines of `codes`.
 
@@ -72,7 +72,7 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
     return Orders(ordered, observed)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort_column(values: Values, column: int, rows: Rows) -> tuple[Keys, SortedRows]:
     """Sort the values there are, byte by byte: as integers of the same order, and the places of their rows."""
     members, moved_members = np.empty(rows.size, np.int32), np.empty(rows.size, np.int32)
@@ -110,7 +110,7 @@ def _sort_column(values: Values, column: int, rows: Rows) -> tuple[Keys, SortedR
     return keys[:number], members[:number]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def revise_levels(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows, n_levels: int) -> Moves:
     """Take rows out and put others in, and find the rows that this moves to other levels."""
     revised = _revise_orders(orders, values, places, minus, plus)
@@ -120,7 +120,7 @@ def revise_levels(orders: Orders, values: Values, places: Counts, minus: Rows, p
     return Moves(revised, leaving, before, coming, after)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> Orders:
     n_columns, n_before = orders.rows.shape
     revised = np.full((n_columns, n_before - minus.size + plus.size), -1, np.int32)
@@ -135,7 +135,7 @@ def _revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, 
     return Orders(revised, observed)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _without(ordered: SortedRows, gone: Counts) -> SortedRows:
     """Leave some places out."""
     rest = np.empty(ordered.size - gone.size, np.int32)
@@ -147,7 +147,7 @@ def _without(ordered: SortedRows, gone: Counts) -> SortedRows:
     return rest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with(ordered: SortedRows, values: Values, column: int, rows: Rows) -> SortedRows:
     """Put rows in, which are sorted, too."""
     merged = np.empty(ordered.size + rows.size, np.int32)
@@ -161,7 +161,7 @@ def _with(ordered: SortedRows, values: Values, column: int, rows: Rows) -> Sorte
     return merged
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _find_rows(ordered: SortedRows, values: Values, column: int, rows: Rows) -> Counts:
     """Return the places of some rows, in increasing order; those that have no value have no place."""
     found = np.empty(rows.size, np.int64)
@@ -176,7 +176,7 @@ def _find_rows(ordered: SortedRows, values: Values, column: int, rows: Rows) -> 
     return np.sort(found[:number])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_reaching(ordered: SortedRows, values: Values, column: int, value: float) -> int:
     """Return the first place with at least this value."""
     low, high = 0, ordered.size
@@ -189,7 +189,7 @@ def _first_reaching(ordered: SortedRows, values: Values, column: int, value: flo
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) -> Values:
     """Return the values at which each next level begins, [column, level]; infinities if no value is observed."""
     cuts = np.full((places.size, n_levels - 1), np.inf)
@@ -200,7 +200,7 @@ def _quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) ->
     return cuts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rows_between(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, extra: Rows) -> Rows:
     """Return the rows that are on other sides of two sets of quantiles, with some extra rows; each once."""
     number = extra.size
@@ -221,7 +221,7 @@ def _rows_between(orders: Orders, values: Values, places: Counts, cuts: Values, 
     return np.unique(found[:number])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def write_levels(values: Values, rows: Rows, places: Counts, cuts: Values, into: Counts, codes: Codes) -> None:
     """Write the levels 1, 2, … of some rows into lines of `codes`, [variable, row]; 0 for a missing value."""
     for j in range(places.size):

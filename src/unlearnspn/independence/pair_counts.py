@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from unlearnspn.coding import Codes
+from unlearnspn.compiling import kernel
 from unlearnspn.slices import Counts, Rows, Scope
 
 #: Up to so many codes a variable's rows are kept as sets of bits, too.
@@ -48,7 +49,7 @@ def _define_popcount(context: Any, word: Any) -> Any:
 _popcount: Any = intrinsic(_define_popcount)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
     """Return the codes of some rows and variables, [variable, row]."""
     gathered = np.empty((scope.size, rows.size), np.uint8)
@@ -58,7 +59,7 @@ def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
     return gathered
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_columns(codes: Codes, sizes: Counts) -> Columns:
     """Prepare to count pairs."""
     n_variables, n_rows = codes.shape
@@ -75,7 +76,7 @@ def count_columns(codes: Codes, sizes: Counts) -> Columns:
     return Columns(codes, sizes, counts, bits)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _write_bits(codes: Codes, wanted: int, bits: Bits) -> None:
     for word in range(bits.size):
         first = 64 * word
@@ -85,7 +86,7 @@ def _write_bits(codes: Codes, wanted: int, bits: Bits) -> None:
         bits[word] = found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shared(left: Bits, right: Bits) -> np.int64:
     """Return how many rows are in both sets."""
     number = np.int64(0)
@@ -94,7 +95,7 @@ def _shared(left: Bits, right: Bits) -> np.int64:
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_pair(columns: Columns, u: int, v: int, table: Table) -> None:
     """Count how many rows have each pair of two variables' codes."""
     codes, sizes, counts, bits = columns

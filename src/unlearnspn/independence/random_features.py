@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys, derive_key, mix64
 from unlearnspn.portable_math import log, sin
 
@@ -25,7 +25,7 @@ def sines_of_levels(seed: int, n_variables: int, n_levels: int, n_features: int,
     return _sines(np.array(keys, np.uint64), n_levels, n_features, width)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sines(keys: Keys, n_levels: int, n_features: int, width: float) -> Matrix:
     features = np.zeros((keys.size, n_levels + 1, n_features))
     for v in range(keys.size):
@@ -37,7 +37,7 @@ def _sines(keys: Keys, n_levels: int, n_features: int, width: float) -> Matrix:
     return features
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gaussian(key: np.uint64) -> float:
     """Draw a standard normal number that belongs to a key."""
     first = (np.float64(mix64(key) >> np.uint64(11)) + 1.0) / 9007199254740992.0
@@ -45,7 +45,7 @@ def _gaussian(key: np.uint64) -> float:
     return math.sqrt(-2.0 * log(first)) * sin(6.283185307179586 * second)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform(key: np.uint64) -> float:
     """Draw a number between -1 and 1 that belongs to a key."""
     return (np.float64(mix64(key) >> np.uint64(11)) + 0.5) / 4503599627370496.0 - 1.0

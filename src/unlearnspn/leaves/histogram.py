@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.circuit.expressions import Expression, Input, Unit, mixture, numeric
 from unlearnspn.coding import Levels, NumericCoder
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.level_counts import LevelCounts, count_levels, shift_levels
 from unlearnspn.leaves.settings import require_positive
@@ -144,7 +144,7 @@ def _background_std(coder: NumericCoder) -> float:
     return std if math.isfinite(std) else coder.scale
 
 
-@njit(cache=True)
+@kernel
 def _find_bins(
     values: npt.NDArray[np.float64], rows: Rows, column: int, start: float, width: float, n_bins: int
 ) -> Levels:
@@ -159,7 +159,7 @@ def _find_bins(
     return bins
 
 
-@njit(cache=True)
+@kernel
 def _log_densities(counts: npt.NDArray[np.int64], width: float) -> npt.NDArray[np.float64]:
     """Return the log-density in each bin; -inf in empty ones."""
     total = counts.sum()

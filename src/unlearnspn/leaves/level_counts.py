@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.coding import Levels
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows
@@ -21,13 +21,13 @@ class LevelCounts(NamedTuple):
     counts: Counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compressed(levels: Counts, counts: Counts) -> tuple[Counts, Counts]:
     occurring = counts > 0
     return levels[occurring], counts[occurring]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> tuple[Counts, Counts]:
     """Count the levels of some rows; those below zero are missing."""
     counts = np.zeros(n_levels, np.int64)
@@ -38,7 +38,7 @@ def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> tuple
     return _compressed(np.arange(n_levels), counts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift_levels(
     levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int
 ) -> tuple[Counts, Counts]:
@@ -62,7 +62,7 @@ def shift_levels(
     return _compressed(new_levels[:known], new_counts[:known])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64, np.uint64]:
     """Sum count·hash over the levels: independent of their order and of their codes."""
     low, high = np.uint64(0), np.uint64(0)
@@ -73,7 +73,7 @@ def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smoothed_log_probabilities(
     levels: Counts, counts: Counts, outcomes: Counts, alpha: float, unseen: float
 ) -> npt.NDArray[np.float64]:
@@ -99,7 +99,7 @@ def smoothed_log_probabilities(
     return log_probabilities
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_share(part: float, total: float) -> float:
     # Shares below the normal doubles are as good as none, and `log` does not know them.
     share = part / total

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.settings import require_positive
@@ -65,7 +65,7 @@ class LogNormal(FromMoments):
         return {"log_mean": statistics.mean(), "log_std": max(statistics.std(), self.min_std)}
 
 
-@njit(cache=True)
+@kernel
 def _logs(values: npt.NDArray[np.float64], rows: Rows, column: int) -> npt.NDArray[np.float64]:
     """Return the logarithms of some rows as a table of one column; NaN for what is missing."""
     logs = np.full((rows.size, 1), np.nan)

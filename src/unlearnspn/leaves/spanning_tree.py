@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from unlearnspn.compiling import kernel
 from unlearnspn.pair_tables import g_statistic
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Scope
@@ -15,7 +15,7 @@ from unlearnspn.slices import Counts, Scope
 Floats = npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def pair_starts(scope: Scope, sizes: Counts) -> Counts:
     """Return where the table of each pair of positions starts, [smaller, larger]."""
     width = scope.size
@@ -28,7 +28,7 @@ def pair_starts(scope: Scope, sizes: Counts) -> Counts:
     return starts
 
 
-@njit(cache=True)
+@kernel
 def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs: Counts) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 
@@ -44,7 +44,7 @@ def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs:
     return gains
 
 
-@njit(cache=True)
+@kernel
 def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     """Return the parent of each position, -1 for the first, and all positions in the order they joined the tree.
 
@@ -80,7 +80,7 @@ class Alphabet(NamedTuple):
     unseen: Floats
 
 
-@njit(cache=True)
+@kernel
 def count_outcomes(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, alphabet: Alphabet) -> Counts:
     """Return how many records have each outcome, laid out like the alphabet."""
     counts = np.zeros(alphabet.codes.size, np.int64)
@@ -96,7 +96,7 @@ def count_outcomes(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, a
     return counts
 
 
-@njit(cache=True)
+@kernel
 def edge_tables(
     cells: Counts,
     scope: Scope,
@@ -138,7 +138,7 @@ def edge_tables(
     return tables, table_starts
 
 
-@njit(cache=True)
+@kernel
 def _table_starts(parents: Counts, alphabet: Alphabet, counts: Counts) -> Counts:
     """Return where each variable's table starts, and the size of all at the end."""
     starts = np.zeros(parents.size + 1, np.int64)
@@ -152,7 +152,7 @@ def _table_starts(parents: Counts, alphabet: Alphabet, counts: Counts) -> Counts
     return starts
 
 
-@njit(cache=True)
+@kernel
 def _smoothed(counts: Counts, alpha: float, unseen: float) -> Floats:
     """Return the probability of each outcome, then of what was never seen, with additive smoothing."""
     total = counts.sum() + alpha * (counts.size + unseen)
@@ -163,7 +163,7 @@ def _smoothed(counts: Counts, alpha: float, unseen: float) -> Floats:
     return probabilities
 
 
-@njit(cache=True)
+@kernel
 def _given(joint: Counts, codes: Counts, own: Floats, alpha: float, unseen: float, beta: float) -> Floats:
     """Return the same from the counts of one line of a pair table, with `beta` records more that follow `own`."""
     n_records = 0
@@ -178,7 +178,7 @@ def _given(joint: Counts, codes: Counts, own: Floats, alpha: float, unseen: floa
     return probabilities
 
 
-@njit(cache=True)
+@kernel
 def _write_line(probabilities: Floats, counts: Counts, line: Floats) -> None:
     """Write logarithms, and that of the sum over the outcomes that no record has."""
     rest = 0.0
@@ -189,6 +189,6 @@ def _write_line(probabilities: Floats, counts: Counts, line: Floats) -> None:
     line[probabilities.size] = _log(rest)
 
 
-@njit(cache=True)
+@kernel
 def _log(probability: float) -> float:
     return log(probability) if probability > 0.0 else -np.inf

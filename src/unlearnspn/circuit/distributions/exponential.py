@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions.base import Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+from unlearnspn.compiling import kernel
 
 _POINTS, _WEIGHTS = unit_interval_rule(64)
 
 
 # Division as in NumPy: the check for zero that Python wants keeps the loop from being vectorised.
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
     mean = parameters[OWN]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions import standard_normal
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+from unlearnspn.compiling import kernel
 
 _LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
 _SQRT_HALF = math.sqrt(0.5)
 _POINTS, _WEIGHTS = unit_interval_rule(64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
     mean, std = parameters[OWN], parameters[OWN + 1]
@@ -34,7 +34,7 @@ def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
         total[r] += density if value == value else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_at_extreme_scales(mean: float, std: float, constant: float, values: Floats, total: Floats) -> None:
     """Do the same where a difference of values or the inverse of the scale may overflow."""
     before = 0.5 if std > 1.0 else 1.0

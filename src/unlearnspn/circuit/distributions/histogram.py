@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+from unlearnspn.compiling import kernel
 
 _BINS = OWN + 2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
     start, width, log_densities = parameters[OWN], parameters[OWN + 1], parameters[_BINS:]
@@ -63,19 +63,19 @@ class Histogram:
         return np.clip(result, parameters[:, LOW], parameters[:, HIGH])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _edge(start: float, width: float, index: int) -> float:
     return min(start + width * index, LARGEST)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _overlap(line: Floats, index: int, low: float, high: float) -> tuple[float, float]:
     """Return the part of a bin that is between bounds."""
     start, width = line[OWN], line[OWN + 1]
     return max(low, _edge(start, width, index)), min(high, _edge(start, width, index + 1))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_length(left: float, right: float) -> float:
     if not left < right:
         return -math.inf
@@ -83,7 +83,7 @@ def _log_length(left: float, right: float) -> float:
     return math.log(length) if length <= LARGEST else math.log(0.5 * right - 0.5 * left) + math.log(2.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _weigh(line: Floats, low: float, high: float, weights: Floats) -> float:
     """Write the probabilities of the bins between bounds, relative to the largest, and return its logarithm."""
     largest = -math.inf
@@ -96,7 +96,7 @@ def _weigh(line: Floats, low: float, high: float, weights: Floats) -> float:
     return largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_masses(parameters: Floats, low: Floats, high: Floats, result: Floats) -> None:
     weights = np.empty(parameters.shape[1] - _BINS)
     for i in range(result.size):
@@ -104,7 +104,7 @@ def _log_masses(parameters: Floats, low: Floats, high: Floats, result: Floats) -
         result[i] = largest + math.log(weights.sum()) if largest > -math.inf else -math.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _quantiles(parameters: Floats, shares: Floats, result: Floats) -> None:
     weights = np.empty(parameters.shape[1] - _BINS)
     for i in range(result.size):
@@ -122,13 +122,13 @@ def _quantiles(parameters: Floats, shares: Floats, result: Floats) -> None:
                 break
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _between(left: float, right: float, part: float) -> float:
     length = right - left
     return min(left + part * length, right) if length <= LARGEST else (1.0 - part) * left + part * right
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _moments(parameters: Floats, order: int, centre: Floats, result: Floats) -> None:
     weights = np.empty(parameters.shape[1] - _BINS)
     for i in range(result.size):
@@ -146,7 +146,7 @@ def _moments(parameters: Floats, order: int, centre: Floats, result: Floats) -> 
             result[i] *= unit * 2.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _largest_half_distance(line: Floats, weights: Floats, centre: float) -> float:
     """Return half of the largest distance from the centre that matters, which does not overflow; 1 if it is 0."""
     largest = 0.0
@@ -157,7 +157,7 @@ def _largest_half_distance(line: Floats, weights: Floats, centre: float) -> floa
     return largest if largest > 0.0 else 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _uniform_moment(left: float, right: float, order: int) -> float:
     """Return the expectation of x**order between two numbers, all alike.
 
@@ -172,7 +172,7 @@ def _uniform_moment(left: float, right: float, order: int) -> float:
     return moment
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _modes(parameters: Floats, result: Floats) -> None:
     for i in range(result.size):
         line = parameters[i]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions import standard_normal
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+from unlearnspn.compiling import kernel
 
 _LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
 _LOG_LARGEST = math.log(LARGEST)
@@ -19,7 +19,7 @@ _LEAST = 5e-324
 _POINTS, _WEIGHTS = unit_interval_rule(128)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
     mean, std = parameters[OWN], parameters[OWN + 1]

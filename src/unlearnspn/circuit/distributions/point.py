@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions.base import Floats
 from unlearnspn.circuit.distributions.quadrature import shifted_moment
 from unlearnspn.circuit.expressions import LOW
+from unlearnspn.compiling import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-probability of every value; nothing for missing ones."""
     point = parameters[LOW]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.distributions.poisson_tails import (
@@ -21,6 +20,7 @@ from unlearnspn.circuit.distributions.poisson_tails import (
 )
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+from unlearnspn.compiling import kernel
 
 _POINTS, _WEIGHTS = unit_interval_rule(64)
 #: Up to this rate, counts are tried one by one when a quantile is looked for.
@@ -31,7 +31,7 @@ _PATIENCE = 100
 _MANY = 2.0**20
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-probability of every value, before anything was cut off; nothing for missing ones."""
     rate = parameters[OWN]
@@ -80,13 +80,13 @@ def _counts(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.ceil(np.maximum(low, 0.0)), np.floor(high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_ranges(rates: Floats, first: Floats, last: Floats, result: Floats) -> None:
     for i in range(result.size):
         result[i] = log_range(first[i], last[i], rates[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _quantiles(rates: Floats, first: Floats, last: Floats, shares: Floats, result: Floats) -> None:
     for i in range(result.size):
         if shares[i] <= 0.0:
@@ -99,7 +99,7 @@ def _quantiles(rates: Floats, first: Floats, last: Floats, shares: Floats, resul
             result[i] = _search_quantile(rates[i], first[i], last[i], shares[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _walk_to_quantile(rate: float, first: float, last: float, share: float) -> float:
     """Add up the probabilities that matter, relative to the largest; then again, until they reach the share."""
     peak = most_probable(first, last, rate)
@@ -129,7 +129,7 @@ def _walk_to_quantile(rate: float, first: float, last: float, share: float) -> f
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _search_quantile(rate: float, first: float, last: float, share: float) -> float:
     """Look for the count by the probability of the smaller tail, relative to that of the most probable count."""
     peak = most_probable(first, last, rate)
@@ -145,7 +145,7 @@ def _search_quantile(rate: float, first: float, last: float, share: float) -> fl
     return _search_above(rate, peak, max(peak - 2.0, first), last, beyond)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _search_below(rate: float, peak: float, first: float, last: float, target: float) -> float:
     """Return the least count that reaches the target, by Newton's method: the logarithm is concave."""
     count = peak
@@ -166,7 +166,7 @@ def _search_below(rate: float, peak: float, first: float, last: float, target: f
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _search_above(rate: float, peak: float, first: float, last: float, target: float) -> float:
     """Return the least count beyond which there is no more than the target."""
     count = peak
@@ -186,7 +186,7 @@ def _search_above(rate: float, peak: float, first: float, last: float, target: f
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _moments(rates: Floats, first: Floats, last: Floats, order: int, centre: Floats, result: Floats) -> None:
     for i in range(result.size):
         if first[i] == 0.0 and last[i] == math.inf:
@@ -195,7 +195,7 @@ def _moments(rates: Floats, first: Floats, last: Floats, order: int, centre: Flo
             result[i] = _cut_moment(rates[i], first[i], last[i], order, centre[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _uncut_moment(rate: float, order: int, centre: float) -> float:
     """Return the moment from central ones, each of which is a sum over those before; in units that do not overflow."""
     unit = max(abs(rate - centre), math.sqrt(rate), 1.0)
@@ -212,7 +212,7 @@ def _uncut_moment(rate: float, order: int, centre: float) -> float:
     return _rescale(total, unit, order)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _choose(n: int, k: int) -> float:
     result = 1.0
     for i in range(k):
@@ -220,14 +220,14 @@ def _choose(n: int, k: int) -> float:
     return result
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _rescale(value: float, unit: float, order: int) -> float:
     for _ in range(order if value != 0.0 else 0):
         value *= unit
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _cut_moment(rate: float, first: float, last: float, order: int, centre: float) -> float:
     """Average over the counts that matter: one by one, or as an integral if they are too many."""
     peak = most_probable(first, last, rate)
@@ -243,7 +243,7 @@ def _cut_moment(rate: float, first: float, last: float, order: int, centre: floa
     return _rescale(mean, unit, order)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _reach(peak: float, rate: float, negligible: float) -> float:
     """Return how far from the most probable count, at most, probabilities fall by a factor exp(-negligible).
 
@@ -256,7 +256,7 @@ def _reach(peak: float, rate: float, negligible: float) -> float:
     return float(np.ceil(min(far + negligible, 2.0 * negligible / slope))) + 1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _mean_power(rate: float, peak: float, start: float, end: float, order: int, centre: float, unit: float) -> float:
     mass = 1.0
     total = ((peak - centre) / unit) ** order
@@ -275,7 +275,7 @@ def _mean_power(rate: float, peak: float, start: float, end: float, order: int, 
     return total / mass
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _integrated_mean_power(
     rate: float, peak: float, start: float, end: float, order: int, centre: float, unit: float
 ) -> float:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from unlearnspn.circuit.distributions.base import LARGEST
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
+from unlearnspn.compiling import kernel
 
 #: The logarithms of the factorials of small counts.
 _LOG_FACTORIALS = np.array([math.log(math.factorial(count)) for count in range(256)])
@@ -27,7 +27,7 @@ LAST_CONSECUTIVE = 2.0**53
 _FEW = 64.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_probability(count: float, rate: float, log_rate: float) -> float:
     """Return the log-probability of one count."""
     if count == 0.0:
@@ -37,7 +37,7 @@ def log_probability(count: float, rate: float, log_rate: float) -> float:
     return smooth_log_probability(count, rate)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def smooth_log_probability(count: float, rate: float) -> float:
     """Return the same for a large number that need not be whole, by Stirling's series: its terms do not cancel."""
     inverse_square = 1.0 / (count * count)
@@ -45,7 +45,7 @@ def smooth_log_probability(count: float, rate: float) -> float:
     return -_deviance(count, rate) - series - 0.5 * (math.log(count) + _LOG_TWO_PI)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _deviance(count: float, rate: float) -> float:
     """Return count·log(count / rate) + rate - count, which is small if the two are close."""
     difference = count - rate
@@ -60,7 +60,7 @@ def _deviance(count: float, rate: float) -> float:
     return difference * v + count * (2.0 * series)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _beyond_linear(v: float) -> float:
     """Return exp(v) - 1 - v."""
     if abs(v) > 0.3:
@@ -72,7 +72,7 @@ def _beyond_linear(v: float) -> float:
     return series
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_upper_ratio(count: float, rate: float) -> float:
     """Return the log of P(X ≥ count) / P(X = count), for a count of at least 1 that is above the rate or close."""
     excess = count - rate
@@ -86,7 +86,7 @@ def _log_upper_ratio(count: float, rate: float) -> float:
     return math.log(total) + math.log(count) + math.log(end)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_lower_ratio(count: float, rate: float) -> float:
     """Return the log of P(X ≤ count) / P(X = count), for a count below the rate or close."""
     if count == 0.0:
@@ -103,7 +103,7 @@ def _log_lower_ratio(count: float, rate: float) -> float:
     return math.log(total) + math.log(rate) + math.log(end)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_without(log_share: float) -> float:
     """Return log(1 - share)."""
     if log_share < -1.0:
@@ -111,14 +111,14 @@ def _log_without(log_share: float) -> float:
     return math.log(-math.expm1(log_share)) if log_share < 0.0 else -math.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def most_probable(first: float, last: float, rate: float) -> float:
     """Return the most probable count in a range; of two, the larger."""
     # Not math.floor, which makes integers that overflow.
     return min(max(float(np.floor(rate)), first), last)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_relative(count: float, peak: float, rate: float) -> float:
     """Return the log of P(X = count) / P(X = peak), which has many more digits than a difference of logarithms."""
     if count == peak:
@@ -131,7 +131,7 @@ def log_relative(count: float, peak: float, rate: float) -> float:
     return (count - peak) * tilt + fall
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_above(count: float, peak: float, rate: float) -> float:
     """Return the log of P(X > count) / P(X = peak), for a count above the rate or close to it."""
     if count + 1.0 > LARGEST:
@@ -139,7 +139,7 @@ def log_above(count: float, peak: float, rate: float) -> float:
     return log_relative(count + 1.0, peak, rate) + _log_upper_ratio(count + 1.0, rate)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_up_to(count: float, peak: float, rate: float) -> float:
     """Return the log of P(X ≤ count) / P(X = peak), for a count below the rate or close to it."""
     if count < 0.0:
@@ -147,7 +147,7 @@ def log_up_to(count: float, peak: float, rate: float) -> float:
     return log_relative(count, peak, rate) + _log_lower_ratio(count, rate)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_range(first: float, last: float, rate: float) -> float:
     """Return log P(first ≤ X ≤ last), for whole numbers of which `last` may be infinite."""
     if first > last or first > LARGEST:
@@ -158,7 +158,7 @@ def log_range(first: float, last: float, rate: float) -> float:
     return min(log_peak + log_range_ratio(first, last, rate), 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_range_ratio(first: float, last: float, rate: float) -> float:
     """Return the log of P(first ≤ X ≤ last) / P(X = peak), where `peak` is the most probable count of the range."""
     peak = most_probable(first, last, rate)
@@ -177,14 +177,14 @@ def log_range_ratio(first: float, last: float, rate: float) -> float:
     return all_ + _log_without(rest - all_)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def log_sum(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b))."""
     larger = max(a, b)
     return larger + math.log1p(math.exp(min(a, b) - larger)) if larger > -math.inf else larger
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _log_few(first: float, last: float, peak: float, rate: float) -> float:
     """Add up from the most probable count, outwards."""
     total, term, count = 1.0, 1.0, peak

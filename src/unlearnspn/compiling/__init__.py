@@ -1,0 +1,19 @@
+"""How kernels are compiled: machine code is made only of what Python calls, and what it calls is a part of it.
+
+The compiler would otherwise optimise each function for itself, make machine code and a wrapper of it, and do so again
+within whatever calls it. A kernel here has two faces: to Python a compiled function; to other kernels a part, which is
+but translated, and optimised together with what it is a part of. Both are kept on disk.
+"""
+
+from typing import cast
+
+import numpy as np
+
+from unlearnspn.compiling.kernels import kernel
+
+__all__ = ["IN", "OUT", "START", "kernel"]
+
+#: Whether rows are counted in or out. NumPy's numbers: of Python's own, there would be a part for each.
+IN, OUT = cast(int, np.int64(1)), cast(int, np.int64(-1))
+#: Words that stand alone start here.
+START = cast(int, np.int64(0))

@@ -1,0 +1,76 @@
+"""Kernels as Python and as other kernels see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+
+from unlearnspn.compiling.cache import KernelCache, PartCache
+from unlearnspn.compiling.parts import PartLibrary, as_part
+
+F = TypeVar("F", bound=Callable[..., object])
+
+#: Division by zero gives what NumPy gives, so that no division has to be watched.
+_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None}
+
+
+def kernel(function: F) -> F:
+    """Compile a function when it is first called."""
+    return cast(F, _Kernel(function))
+
+
+class _Kernel(CPUDispatcher):
+    """A kernel as Python sees it."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function, targetoptions=dict(_OPTIONS))
+        self._part = _Part(function)
+
+    def compile(self, sig: Any) -> object:
+        """Return machine code."""
+        # Not before: to find a folder for all kernels takes longer than to import them.
+        self._cache = KernelCache(self.py_func)
+        return super().compile(sig)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Tell a kernel that calls this one what it returns."""
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> object:
+        """Return what a kernel that calls this one is linked to."""
+        return self._part.get_overload(sig)
+
+
+class _Part(CPUDispatcher):
+    """A kernel as other kernels see it."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        super().__init__(function, targetoptions=options, pipeline_class=_PartCompiler)
+
+    def compile(self, sig: Any) -> object:
+        """Return what stands for the part in the code of others."""
+        arguments, return_type = normalize_signature(sig)
+        if arguments not in self.overloads:
+            cache = PartCache(self.py_func)
+            result = cache.load_overload(sig, self.targetctx)
+            if result is None:
+                result = as_part(self._compiler.compile(arguments, return_type))
+                cache.save_overload(sig, result)
+            self.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+            self.overloads[arguments] = result
+        return self.overloads[arguments].entry_point
+
+
+class _PartCompiler(Compiler):
+    """The compiler, up to the translation."""
+
+    def define_pipelines(self) -> Any:
+        """Use the default pipeline, whose last stage heeds what is set here."""
+        self.state.flags.no_compile = True
+        self.state.library = PartLibrary(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()

@@ -1,0 +1,44 @@
+"""The kernels on arrays do what NumPy's functions do."""
+
+import hypothesis.strategies as st
+import numpy as np
+from hypothesis import given, settings
+
+from unlearnspn.arrays import count_of, equal, first_reaching, joined, merged, places_of, put, with_room
+from unlearnspn.compiling import START
+
+words = st.lists(st.integers(-3, 3), max_size=12).map(lambda values: np.array(values, np.int64))
+
+
+@settings(deadline=None)  # the first example compiles
+@given(words, words)
+def test_joined_and_merged(one, other):
+    assert joined(one, other).tolist() == np.concatenate((one, other)).tolist()
+    assert merged(np.sort(one), np.sort(other)).tolist() == np.sort(np.concatenate((one, other))).tolist()
+
+
+@settings(deadline=None)  # the first example compiles
+@given(words, st.integers(-4, 4))
+def test_searching(values, value):
+    assert first_reaching(np.sort(values), value) == np.searchsorted(np.sort(values), value)
+    assert equal(values, np.append(values, value)[:-1])
+    assert not equal(values, np.append(values, value))
+    assert equal(values, np.full_like(values, value)) == (values == value).all()
+    assert count_of(values, value) == np.count_nonzero(values == value)
+    assert places_of(values, value).tolist() == np.flatnonzero(values == value).tolist()
+
+
+@settings(deadline=None)  # the first example compiles
+@given(words, words)
+def test_room_is_made_only_if_there_is_none_and_what_is_there_stays(one, more):
+    room = with_room(one, one.size, more.size)
+    assert (room is one) == (more.size == 0) or room.size == one.size
+    assert room.size >= one.size + more.size
+    put(room, one.size, more)
+    assert room[: one.size + more.size].tolist() == joined(one, more).tolist()
+
+
+def test_putting_leaves_the_rest_alone():
+    target = np.arange(5)
+    put(target, START, np.array([7]))
+    assert target.tolist() == [7, 1, 2, 3, 4]

@@ -1,0 +1,94 @@
+"""Kernels: parts of each other to the compiler, functions to Python, and cached only as long as nothing has changed."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from unlearnspn import blocks
+from unlearnspn.compiling import kernel
+from unlearnspn.compiling.cache import fingerprint
+
+FACTOR = 3
+
+
+@kernel
+def scaled(value, factor):
+    return value * factor
+
+
+@kernel
+def sum_scaled(values):
+    total = 0
+    for value in values:
+        total += scaled(value, FACTOR) + blocks.HEAD
+    return total
+
+
+def test_a_kernel_that_only_kernels_call_is_not_compiled_for_python():
+    values = np.arange(5)
+    assert sum_scaled(values) == 3 * values.sum() + 5 * blocks.HEAD
+    assert not scaled.overloads
+
+
+def test_a_kernel_can_be_called_by_kernels_and_by_python():
+    assert sum_scaled(np.ones(2)) == 6 + 2 * blocks.HEAD
+    assert scaled(2, 7) == 14
+
+
+def test_division_by_zero_gives_what_numpy_gives():
+    @kernel
+    def divide(one, other):
+        return one / other
+
+    assert divide(1.0, 0.0) == np.inf
+
+
+def test_errors_of_kernels_reach_python_through_others():
+    @kernel
+    def refuse(value):
+        if value < 0:
+            raise ValueError("below zero")
+        return value
+
+    @kernel
+    def ask(value):
+        return refuse(value)
+
+    assert ask(1) == 1
+    with pytest.raises(ValueError, match="below zero"):
+        ask(-1)
+
+
+@pytest.mark.parametrize(
+    ("change", "matters"),
+    [
+        (lambda patch: patch.setitem(globals(), "FACTOR", 4), True),
+        (lambda patch: patch.setattr(blocks, "HEAD", 1000), True),
+        (lambda patch: patch.setattr(scaled, "py_func", lambda value, factor: value + factor), True),
+        (lambda patch: patch.setattr(blocks, "KEY", 1000), False),
+    ],
+    ids=["constant", "constant of a module", "kernel that is called", "something else"],
+)
+def test_the_fingerprint_covers_what_a_kernel_is_made_of_and_nothing_else(monkeypatch, change, matters):
+    before = fingerprint(sum_scaled.py_func)
+    change(monkeypatch)
+    assert (fingerprint(sum_scaled.py_func) != before) == matters
+
+
+def test_the_cache_is_not_used_when_a_kernel_of_another_file_has_changed(tmp_path):
+    inner, outer = tmp_path / "inner.py", tmp_path / "outer.py"
+    start = "from unlearnspn.compiling import kernel\n"
+    outer.write_text(f"{start}from inner import f\n@kernel\ndef g(x):\n    return f(x)\n")
+    ask = "from outer import g; print(g(3), sum(g.stats.cache_hits.values()))"
+
+    def answer():
+        run = subprocess.run([sys.executable, "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return run.stdout.split()
+
+    inner.write_text(f"{start}@kernel\ndef f(x):\n    return x + 1\n")
+    assert answer() == ["4", "0"]
+    assert answer() == ["4", "1"]
+    inner.write_text(f"{start}@kernel\ndef f(x):\n    return x * 5\n")
+    assert answer() == ["15", "0"]
