@@ -53,8 +53,9 @@ def require_unique(ids: Sequence[RecordId]) -> None:
 
 def require_found(ids: Sequence[RecordId], found: npt.NDArray[np.bool_]) -> None:
     """Raise if some ids are nobody's, and name them."""
-    if np.count_nonzero(found) < len(ids):
-        unknown = [item for item, known in zip(ids, found.tolist(), strict=True) if not known]
+    known = found.tolist()
+    if not all(known):
+        unknown = [item for item, is_known in zip(ids, known, strict=True) if not is_known]
         raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from unlearnspn.network import Operation
 
@@ -19,8 +20,7 @@ class ChangedOperation:
         return f"{self.address}: {self.before} → {self.after}"
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """The report of a removal, an addition or a correction.
 
     A corrected record counts as removed and added.

@@ -81,7 +81,7 @@ class Revision:
 
     def revise(self, minus: Rows, plus: Rows) -> None:
         """Make the network what LearnSPN would make of the records after a change."""
-        self._minus, self._plus = (rows if rows.size < 2 else np.sort(rows) for rows in (minus, plus))
+        self._minus, self._plus = np.sort(minus) if minus.size > 1 else minus, np.sort(plus) if plus.size > 1 else plus
         self._revise(self.network.root, self._minus, self._plus)
 
     def _all_rows(self) -> Rows:
@@ -126,8 +126,8 @@ class Revision:
 
     def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
         """Make a change at a node and below it."""
-        n_minus, n_changed = minus.size, minus.size + plus.size
-        self._walk(np.array([node, 0, n_minus, n_changed]), np.concatenate((minus, plus)))
+        rows = np.concatenate((minus, plus)) if plus.size else minus
+        self._walk(np.array([node, 0, minus.size, rows.size]), rows)
 
     def _walk(self, visits: Words, rows: Rows) -> None:
         """Make changes at some nodes and below them."""
