@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import kernel
+from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.slices import Counts, Rows, Scope
 
@@ -16,11 +17,14 @@ from unlearnspn.slices import Counts, Rows, Scope
 @kernel
 def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, sign: int) -> None:
     """Add `sign` to the count of every row's code, variable after variable."""
-    for row in rows:
-        start = 0
-        for v in scope:
-            counts[start + np.int64(codes[row, v])] += sign
-            start += sizes[v]
+    for first in range(0, rows.size, FEW):
+        few = rows[first : first + FEW]
+        fetch(codes, few)
+        for row in few:
+            start = 0
+            for v in scope:
+                counts[start + np.int64(codes[row, v])] += sign
+                start += sizes[v]
 
 
 @kernel

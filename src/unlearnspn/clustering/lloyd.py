@@ -15,6 +15,7 @@ from unlearnspn.arrays import equal, joined, put
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
 from unlearnspn.compiling import IN, START, kernel
 from unlearnspn.exact_sum import Words
+from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows, Scope
@@ -222,10 +223,13 @@ def _pick_seed(space: Space, rows: Rows, nearest: Counts, salt: np.uint64) -> in
 @kernel
 def _come_nearer(space: Space, rows: Rows, seed: int, nearest: Counts) -> None:
     """Bring the squared distances from the nearest seed up to date with another seed."""
-    for i in range(rows.size):
-        distance = _distance(space, rows[i], seed)
-        if nearest[i] < 0 or distance < nearest[i]:
-            nearest[i] = distance
+    for first in range(0, rows.size, FEW):
+        few = rows[first : first + FEW]
+        fetch(space.features, few)
+        for i in range(first, first + few.size):
+            distance = _distance(space, rows[i], seed)
+            if nearest[i] < 0 or distance < nearest[i]:
+                nearest[i] = distance
 
 
 @kernel

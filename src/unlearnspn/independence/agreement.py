@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import kernel
+from unlearnspn.fetching import fetch
 from unlearnspn.slices import Counts, Rows
 
 Bits = npt.NDArray[np.uint64]
@@ -23,6 +24,7 @@ def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits, Counts
     column's, or -1.
     """
     own, n_columns, no = codes[row], codes.shape[1], np.uint8(0)
+    fetch(codes, rows)
     agrees = np.zeros((8 * ((rows.size + 63) // 64), n_columns), np.uint8)
     absent = np.zeros_like(agrees)
     for i in range(rows.size):

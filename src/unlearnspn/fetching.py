@@ -1,0 +1,33 @@
+"""Bringing rows of a table to the processor before they are worked on.
+
+Rows of a node lie anywhere in memory, and to fetch one takes as long as to count it. In a loop that does nothing else
+the processor fetches many at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.compiling import kernel
+from unlearnspn.slices import Rows
+
+#: So many bytes come at once.
+_LINE = 64
+#: So many rows stay in the processor's cache.
+FEW = 256
+
+
+@kernel
+def fetch(table: npt.NDArray[Any], rows: Rows) -> None:
+    """Touch each line of memory of some rows, which should be few enough to stay in the processor's cache."""
+    step = _LINE // table.itemsize
+    total = np.int64(0)
+    for row in rows:
+        for column in range(0, table.shape[1], step):
+            total += np.int64(table[row, column])
+        total += np.int64(table[row, table.shape[1] - 1])
+    if total == np.int64(-(1 << 62)):
+        rows[0] = -1  # never; but the compiler cannot know, and so it does not leave the loop out
