@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from unlearnspn.arrays import count_of, equal, first_reaching, joined, merged, places_of, put, with_room
+from unlearnspn.arrays import count_of, equal, first_reaching, in_order, joined, merged, places_of, put, with_room
 from unlearnspn.compiling import START
 
 words = st.lists(st.integers(-3, 3), max_size=12).map(lambda values: np.array(values, np.int64))
@@ -14,6 +14,7 @@ words = st.lists(st.integers(-3, 3), max_size=12).map(lambda values: np.array(va
 @given(words, words)
 def test_joined_and_merged(one, other):
     assert joined(one, other).tolist() == np.concatenate((one, other)).tolist()
+    assert in_order(one).tolist() == np.sort(one).tolist()
     assert merged(np.sort(one), np.sort(other)).tolist() == np.sort(np.concatenate((one, other))).tolist()
 
 

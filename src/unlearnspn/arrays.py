@@ -40,17 +40,46 @@ def joined(one: Words, other: Words) -> Words:
 
 
 @kernel
+def _merge(one: Words, other: Words, target: Words) -> None:
+    i, j = 0, 0
+    for k in range(one.size + other.size):
+        if j == other.size or (i < one.size and one[i] <= other[j]):
+            target[k] = one[i]
+            i += 1
+        else:
+            target[k] = other[j]
+            j += 1
+
+
+@kernel
 def merged(one: Words, other: Words) -> Words:
     """Return the words of two sorted arrays, sorted."""
     words = np.empty(one.size + other.size, np.int64)
-    i, j = 0, 0
-    for k in range(words.size):
-        if j == other.size or (i < one.size and one[i] <= other[j]):
-            words[k] = one[i]
-            i += 1
-        else:
-            words[k] = other[j]
-            j += 1
+    _merge(one, other, words)
+    return words
+
+
+@kernel
+def _end_of_run(words: Words, start: int) -> int:
+    end = start + 1
+    while end < words.size and words[end - 1] <= words[end]:
+        end += 1
+    return min(end, words.size)
+
+
+@kernel
+def in_order(words: Words) -> Words:
+    """Return words sorted, by merging runs: rows of a node are those of its parts, most of them in order already."""
+    words, other, n_runs = words.copy(), np.empty(words.size, np.int64), 2
+    while n_runs > 1:
+        at, n_runs = 0, 0
+        while at < words.size:
+            middle = _end_of_run(words, at)
+            end = _end_of_run(words, middle)
+            _merge(words[at:middle], words[middle:end], other[at:end])
+            at = end
+            n_runs += 1
+        words, other = other, words
     return words
 
 

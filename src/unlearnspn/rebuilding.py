@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unlearnspn.arrays import count_of, equal, joined, merged, places_of, put, with_room
+from unlearnspn.arrays import count_of, equal, in_order, joined, merged, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -179,7 +179,7 @@ def difference(rows: Rows, others: Rows) -> Rows:
 def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
     """Return a node's rows after a change, sorted; those above it may have gone through the change already."""
     holder = holder_of_rows(words, node)
-    rows = places_of(ground.live, True) if holder < 0 else np.sort(gather(words, holder))
+    rows = places_of(ground.live, True) if holder < 0 else in_order(gather(words, holder))
     rest = difference(rows, minus)
     return merged(rest, difference(plus, rest))
 
@@ -351,7 +351,7 @@ def _changes_by_moving(
         own, before = rows[ends[number] : ends[number + 1]], rows[:0].copy()
         for k in range(known.size):
             if known_numbers[k] == number:
-                before = np.sort(gather(words, known[k]))
+                before = in_order(gather(words, known[k]))
         changes.append((difference(before, own), difference(own, before)))
     return changes, clusters_with_rows(ends)
 
