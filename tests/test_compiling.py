@@ -1,5 +1,6 @@
 """Kernels: parts of each other to the compiler, functions to Python, and cached only as long as nothing has changed."""
 
+import pickle
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 
 from unlearnspn import blocks
 from unlearnspn.compiling import kernel
-from unlearnspn.compiling.cache import fingerprint
+from unlearnspn.compiling.cache import PartCache, fingerprint
 
 FACTOR = 3
 
@@ -45,17 +46,19 @@ def test_division_by_zero_gives_what_numpy_gives():
     assert divide(1.0, 0.0) == np.inf
 
 
+@kernel
+def refuse(value):
+    if value < 0:
+        raise ValueError("below zero")
+    return value
+
+
+@kernel
+def ask(value):
+    return refuse(value)
+
+
 def test_errors_of_kernels_reach_python_through_others():
-    @kernel
-    def refuse(value):
-        if value < 0:
-            raise ValueError("below zero")
-        return value
-
-    @kernel
-    def ask(value):
-        return refuse(value)
-
     assert ask(1) == 1
     with pytest.raises(ValueError, match="below zero"):
         ask(-1)
@@ -92,3 +95,19 @@ def test_the_cache_is_not_used_when_a_kernel_of_another_file_has_changed(tmp_pat
     assert answer() == ["4", "1"]
     inner.write_text(f"{start}@kernel\ndef f(x):\n    return x * 5\n")
     assert answer() == ["15", "0"]
+
+
+def test_kernels_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(sum_scaled)) is sum_scaled
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(monkeypatch):
+    monkeypatch.setattr(PartCache._impl_class, "_locator_classes", [])
+    monkeypatch.setattr("numba.core.caching.CompileResultCacheImpl._locator_classes", [])
+
+    @kernel
+    def twice(value):
+        return scaled(value, 2.5)
+
+    assert twice(3.0) == 7.5
+    assert twice.stats.cache_path is None

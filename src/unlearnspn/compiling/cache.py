@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 
 from unlearnspn.compiling.parts import pack, unpack
 
@@ -43,6 +43,14 @@ class PartCache(KernelCache):
     """What is kept on disk of a kernel as a part of others."""
 
     _impl_class = _PartFiles
+
+
+def open_cache(kind: type[KernelCache], function: Callable[..., object]) -> KernelCache | NullCache:
+    """Open the cache of a function; where nothing can be written, nothing is kept."""
+    try:
+        return kind(function)
+    except RuntimeError:
+        return NullCache()
 
 
 def fingerprint(function: Callable[..., object]) -> str:

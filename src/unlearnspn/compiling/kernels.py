@@ -9,7 +9,7 @@ from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
-from unlearnspn.compiling.cache import KernelCache, PartCache
+from unlearnspn.compiling.cache import KernelCache, PartCache, open_cache
 from unlearnspn.compiling.parts import PartLibrary, as_part
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -33,8 +33,12 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> object:
         """Return machine code."""
         # Not before: to find a folder for all kernels takes longer than to import them.
-        self._cache = KernelCache(self.py_func)
+        self._cache = open_cache(KernelCache, self.py_func)
         return super().compile(sig)
+
+    def __reduce__(self) -> str:
+        """Be pickled by name, as functions are."""
+        return str(self.__qualname__)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Tell a kernel that calls this one what it returns."""
@@ -56,7 +60,7 @@ class _Part(CPUDispatcher):
         """Return what stands for the part in the code of others."""
         arguments, return_type = normalize_signature(sig)
         if arguments not in self.overloads:
-            cache = PartCache(self.py_func)
+            cache = open_cache(PartCache, self.py_func)
             result = cache.load_overload(sig, self.targetctx)
             if result is None:
                 result = as_part(self._compiler.compile(arguments, return_type))
