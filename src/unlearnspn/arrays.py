@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.compiling import START, kernel
+from unlearnspn.exact_sum import Words
 
 Array = npt.NDArray[Any]
-Words = npt.NDArray[np.int64]
 
 
 @kernel

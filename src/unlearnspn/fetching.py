@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.compiling import kernel
-from unlearnspn.slices import Rows
+from unlearnspn.exact_sum import Rows
 
 #: So many bytes come at once.
 _LINE = 64
