@@ -7,7 +7,6 @@ nothing that exists has changed.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
@@ -17,13 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import (
-    IS_NUMERIC,
-    LEVELS_START,
-    PLACE,
     CategoricalCoder,
     Coder,
     Codes,
-    Columns,
     Encoding,
     Features,
     Floats,
@@ -36,6 +31,7 @@ from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key, mix_keys
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.key_index import KeyIndex
+from unlearnspn.multiset import Multiset, digest_records, no_records
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.tables import Category, Column, Family, Table
 from unlearnspn.threads import n_cores
@@ -43,7 +39,6 @@ from unlearnspn.totals import Totals, relaid, shift_totals
 
 T = TypeVar("T", bound=np.generic)
 
-_LANES = 8  # 64-bit lanes of the multiset digest
 _NOBODY = np.zeros(0, np.int64)
 #: With so many rows it pays to look at several columns at the same time.
 _MANY = 10_000
@@ -59,7 +54,7 @@ class Staged(NamedTuple):
     plus: Rows
     encoding: Encoding
     totals: Totals
-    multiset: npt.NDArray[np.uint64]
+    multiset: Multiset
     #: How many slots there were before.
     capacity: int
 
@@ -80,7 +75,7 @@ class Records:
         self.free: list[int] = []
         self.encoding: Encoding
         self.totals: Totals
-        self.multiset = np.zeros(_LANES, np.uint64)
+        self.multiset = no_records()
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self.live = np.zeros(0, np.bool_)
         self.keys: Keys = np.zeros(0, np.uint64)
@@ -101,7 +96,7 @@ class Records:
         records = cls(schema, seed, n_bins)
         records._fill(ids, table)
         if digested:
-            records.multiset = records._multiset_of(records.rows, records.encoding)
+            records.multiset = records._digest(records.rows, records.encoding)
         return records
 
     @classmethod
@@ -112,7 +107,7 @@ class Records:
         n_bins: int,
         slots: Mapping[str, npt.NDArray[Any]],
         categories: Sequence[Sequence[Category | None]],
-        multiset: npt.NDArray[np.uint64],
+        multiset: Multiset,
     ) -> Records:
         """Return records whose ids, values and levels are known by slot, and their digest; all else follows from these.
 
@@ -220,9 +215,9 @@ class Records:
             encoding, totals = self._revise_encoding(minus, plus, table)
             if table is not None:
                 self._write_codes(plus, encoding.coders)
-            multiset = self.multiset - self._multiset_of(minus, self.encoding)
+            multiset = self.multiset - self._digest(minus, self.encoding)
             if plus.size:
-                multiset += self._multiset_of(plus, encoding)
+                multiset += self._digest(plus, encoding)
         except BaseException:
             self._withdraw(plus, capacity)
             raise
@@ -419,18 +414,10 @@ class Records:
 
         _for_each(write, range(len(coders)) if variables is None else variables, rows.size > _MANY)
 
-    def _multiset_of(self, rows: Rows, encoding: Encoding) -> npt.NDArray[np.uint64]:
-        """Digest a set of records so that digests of disjoint sets add up, in any order."""
-        if rows.size == 0:
-            return np.zeros(_LANES, np.uint64)
-        columns = encoding.columns(self.is_numeric, self.place)
-        words = encoding.level_digests.view(np.int64)
-        lines = _record_lines(columns, self.keys, self.values.view(np.int64), self.levels, words, rows)
-        if rows.size == 1:
-            return np.frombuffer(hashlib.blake2b(lines.tobytes()).digest(), np.uint64)
-        digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
-        lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
-        return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
+    def _digest(self, rows: Rows, encoding: Encoding) -> Multiset:
+        """Digest some records, for the digest of all."""
+        columns, bits = encoding.columns(self.is_numeric, self.place), self.values.view(np.int64)
+        return digest_records(columns, self.keys, bits, self.levels, encoding.level_digests, rows)
 
 
 def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bool) -> None:
@@ -458,33 +445,6 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
         old, start = totals.level_counts[encoding.level_starts[v] : encoding.level_starts[v + 1]], fresh.level_starts[v]
         counts[start : start + old.size] = old
     return fresh, totals._replace(level_counts=counts)
-
-
-@kernel
-def _record_lines(
-    columns: Columns,
-    keys: Keys,
-    bits: npt.NDArray[np.int64],
-    levels: Levels,
-    level_digests: npt.NDArray[np.int64],
-    rows: Rows,
-) -> npt.NDArray[np.int64]:
-    """Write each record as a line of words: its key, its numbers, and two words for each of its categories."""
-    n_numbers, n_levels = bits.shape[1], levels.shape[1]
-    lines = np.empty((rows.size, 1 + n_numbers + 2 * n_levels), np.int64)
-    for i in range(rows.size):
-        row = rows[i]
-        lines[i, 0] = np.int64(keys[row])
-        for j in range(n_numbers):
-            lines[i, 1 + j] = bits[row, j]
-        for v in range(len(columns)):
-            if not columns[v, IS_NUMERIC]:
-                j = columns[v, PLACE]
-                level = levels[row, j]
-                place = columns[v, LEVELS_START] + level if level >= 0 else len(level_digests) - 1
-                lines[i, 1 + n_numbers + 2 * j] = level_digests[place, 0]
-                lines[i, 2 + n_numbers + 2 * j] = level_digests[place, 1]
-    return lines
 
 
 @kernel
