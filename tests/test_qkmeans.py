@@ -9,9 +9,10 @@ from sklearn.cluster import KMeans
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
-from unlearnspn.clustering.lloyd import line_width, rounds_at
+from unlearnspn.clustering.lloyd import line_width, pick_seeds, rounds_at
 from unlearnspn.coding import FEATURE_STD
 from unlearnspn.hashing import mix64
+from unlearnspn.portable_math import log
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Slice
@@ -151,6 +152,24 @@ def test_seeds_spread_out_as_k_means_plus_plus_does():
     drawn = [learn(QKMeans(), replace(data, key=key)).seeds for key in range(200)]
     assert np.mean([42 in seeds for seeds in drawn]) > 0.95
     assert len({int(seeds[0]) for seeds in drawn}) > 50
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_seeds_are_those_with_the_least_scores_in_whatever_order_rows_come(seed):
+    rng = np.random.default_rng(seed)
+    data = slice_of(np.round(blobs(seed, 3, n_rows=60), rng.integers(0, 3)), key=seed)
+    space, features = QKMeans(6).space(data), data.records.features.astype(np.int64)
+    expected, distances = [], np.full(60, np.inf)
+    for s in range(6):
+        salt = mix64(np.uint64((seed + s) % (1 << 64)))
+        draws = [int(mix64(key ^ salt)) for key in data.records.keys]
+        scores = [
+            (np.inf if d == 0 else -log(((draw >> 11) + 1) / 2**53) / d if expected else 0.0, draw)
+            for d, draw in zip(distances, draws, strict=True)
+        ]
+        expected.append(min(range(60), key=scores.__getitem__))
+        distances = np.minimum(distances, ((features - features[expected[-1]]) ** 2).sum(axis=1))
+    assert pick_seeds(space, rng.permutation(60)).tolist() == expected
 
 
 def test_an_empty_cluster_is_none():

@@ -52,6 +52,8 @@ class Rounds(NamedTuple):
     centroids: Lines
 
 
+#: More than the error of a logarithm and of what is done with it here.
+_ROUNDING = 1e-12
 _HEAD = 3  # how many seeds there are, how many rounds, and how many sizes
 
 
@@ -190,31 +192,28 @@ def _distance(space: Space, a: int, b: int) -> np.int64:
 
 
 @kernel
-def _seed_score(space: Space, row: int, nearest: int, salt: np.uint64) -> tuple[float, np.uint64]:
-    """Return the row's rank as the next seed: Exp(hash)/D², smallest first; infinite if it lies on a seed.
-
-    `nearest` is the squared distance from the nearest seed, -1 if there is none yet.
-    """
-    draw = mix64(space.keys[row] ^ salt)
-    if nearest < 0:
-        return 0.0, draw
-    if nearest == 0:
-        return np.inf, draw
-    uniform = (np.float64(draw >> np.uint64(11)) + 1.0) / 9007199254740992.0
-    return -log(uniform) / nearest, draw
-
-
-@kernel
 def _salt(space: Space, seed: int) -> np.uint64:
     return mix64(space.key + np.uint64(seed))
 
 
 @kernel
 def _pick_seed(space: Space, rows: Rows, nearest: Counts, salt: np.uint64) -> int:
-    """Return the best row as the next seed, or -1 if every row lies on a seed."""
+    """Return the best row as the next seed, or -1 if every row lies on a seed.
+
+    `nearest` are the squared distances from the nearest seed; with none yet they are -1, and the least draw decides.
+    Otherwise it is the least Exp(draw)/D². Logarithms would take most of the time, and -log(u) >= 1 - u tells of nearly
+    all rows that they are not the best: by more than any rounding, so that the order of rows does not matter.
+    """
     best, best_score, best_draw = -1, np.inf, np.uint64(0)
     for i in range(rows.size):
-        score, draw = _seed_score(space, rows[i], nearest[i], salt)
+        if nearest[i] == 0:
+            continue
+        draw, score, distance = mix64(space.keys[rows[i]] ^ salt), 0.0, np.float64(nearest[i])
+        if nearest[i] > 0:
+            uniform = (np.float64(draw >> np.uint64(11)) + 1.0) / 9007199254740992.0
+            if 1.0 - uniform - _ROUNDING > best_score * distance:
+                continue
+            score = -log(uniform) / distance
         if score < best_score or (score == best_score and best >= 0 and draw < best_draw):
             best, best_score, best_draw = rows[i], score, draw
     return best
