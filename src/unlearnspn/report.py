@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from unlearnspn.network import Operation
 
@@ -20,7 +19,8 @@ class ChangedOperation:
         return f"{self.address}: {self.before} → {self.after}"
 
 
-class Report(NamedTuple):
+@dataclass(frozen=True)
+class Report:
     """The report of a removal, an addition or a correction.
 
     A corrected record counts as removed and added.
