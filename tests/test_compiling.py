@@ -1,5 +1,6 @@
 """Kernels: parts of each other to the compiler, functions to Python, and cached only as long as nothing has changed."""
 
+import gc
 import pickle
 import subprocess
 import sys
@@ -95,6 +96,20 @@ def test_the_cache_is_not_used_when_a_kernel_of_another_file_has_changed(tmp_pat
     assert answer() == ["4", "1"]
     inner.write_text(f"{start}@kernel\ndef f(x):\n    return x * 5\n")
     assert answer() == ["15", "0"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_compiling_leaves_the_garbage_collector_as_it_was(enabled):
+    @kernel
+    def halved(value):
+        return value / 2
+
+    try:
+        (gc.enable if enabled else gc.disable)()
+        halved(3.0)
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
 
 
 def test_kernels_are_pickled_by_name():
