@@ -22,6 +22,8 @@ _PEER_OPTIONS: dict[str, dict[str, Any]] = {
     SPFLOW: {"min_instances_slice": 200, "cpus": 1},
     DEEPROB_KIT: {"min_rows_slice": 200, "random_state": SEED},
 }
+#: Independent leaves and two clusters, as theirs: trees would make ours several times as large.
+_OWN_OPTIONS: dict[str, Any] = {"factorization": "naive", "n_clusters": 2}
 #: What is tried for ours, until the network is large enough: fewer rows a node, then more dependence as well.
 _MIN_ROWS = [*range(600, 200, -50), *range(200, 0, -10)]
 _THRESHOLDS = [None, 1.0, 0.3]
@@ -93,7 +95,7 @@ def _learn_peers(workers: dict[str, Worker], problem: Problem, binary: str) -> I
 def _learn_ours(worker: Worker, problem: Problem, least_units: int) -> Result:
     """Learn a network of at least so many units, with as many rows a node as gives one."""
     for threshold, min_rows in product(_THRESHOLDS, _MIN_ROWS):
-        options = {"min_rows": min_rows, "threshold": threshold, "random_state": SEED}
+        options = {**_OWN_OPTIONS, "min_rows": min_rows, "threshold": threshold, "random_state": SEED}
         learned = worker.learn(problem.learned, problem.n_categories, **options)
         if learned.units >= least_units:
             return Result(OURS, learned, options)
