@@ -33,7 +33,8 @@ def test_searching(values, value):
 @given(words, words)
 def test_room_is_made_only_if_there_is_none_and_what_is_there_stays(one, more):
     room = with_room(one, one.size, more.size)
-    assert (room is one) == (more.size == 0) or room.size == one.size
+    assert np.shares_memory(room, one) == (one.size > 0 and more.size == 0)
+    assert room.size >= (2 * one.size if more.size else one.size)
     assert room.size >= one.size + more.size
     put(room, one.size, more)
     assert room[: one.size + more.size].tolist() == joined(one, more).tolist()

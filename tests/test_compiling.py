@@ -35,8 +35,7 @@ def test_a_kernel_that_only_kernels_call_is_not_compiled_for_python():
 
 
 def test_a_kernel_can_be_called_by_kernels_and_by_python():
-    assert sum_scaled(np.ones(2)) == 6 + 2 * blocks.HEAD
-    assert scaled(2, 7) == 14
+    assert ask(5) == refuse(5) == 5
 
 
 def test_division_by_zero_gives_what_numpy_gives():
