@@ -245,7 +245,7 @@ def _introduction(plan: Plan) -> str:
         f"{len(plan.held_out)} patients are held out.\n"
         f"Model: SPN(min_rows={_MIN_ROWS}, random_state={plan.seed}); the default, min_rows=200, is meant for "
         "larger tables.\n"
-        "Warming up: the first run compiles the library, which takes two to three minutes; later runs do not.\n"
+        "Warming up: the first run compiles the library, which takes a minute or two; later runs do not.\n"
     )
 
 
