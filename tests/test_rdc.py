@@ -217,7 +217,8 @@ def test_revised_statistics_are_those_learned(seed):
         for one, other in zip([*kept.search, kept.counts], [*fresh.search, fresh.counts], strict=True):
             assert np.array_equal(one, other)
         assert test.fingerprint(kept, data) == test.fingerprint(fresh, data)
-        assert kept.orders.observed.tolist() == fresh.orders.observed.tolist()
+        for one, other in zip(kept.orders[1:], fresh.orders[1:], strict=True):
+            assert np.array_equal(one, other)
         values = whole.records.values
         for j, (one, other) in enumerate(zip(kept.orders.rows, fresh.orders.rows, strict=True)):
             assert sorted(one) == sorted(other)

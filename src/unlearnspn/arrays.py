@@ -86,14 +86,12 @@ def in_order(words: Words) -> Words:
 @kernel
 def first_reaching(values: Array, value: Any) -> int:
     """Return the place of the first of sorted values that is not below another."""
-    low, high = 0, values.size
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    place, number = 0, values.size
+    while number > 0:
+        half = (number + 1) // 2
+        place += half if values[place + half - 1] < value else 0  # no branch: either is as likely as the other
+        number -= half
+    return place
 
 
 @kernel

@@ -171,13 +171,13 @@ def _hash(parts: list[bytes]) -> bytes:
 def _describe_outside(learner: Learner, network: FlatNetwork, at: int) -> tuple[bytes, bytes]:
     """Return what Python knows of a node: what is released, and what is kept."""
     words = network.words
-    released, kept = b"", b""
+    released, kept, key = b"", b"", int(words[at + KEY]) & _MASK
     for number in network.leaves_outside(at):
         scope, statistics = network.outside[number]
-        own = Slice(learner.records, learner.encoding, scope, int(words[at + KEY]) & _MASK)
+        own = Slice(learner.records, learner.encoding, scope, key)
         found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
         released += fingerprint([scope.tobytes(), found])
-    data = learner.slice(network.place(at))
+    data = Slice(learner.records, learner.encoding, network.scope_of(at), key)
     asked: tuple[tuple[int, bytes, Any], ...] = (
         (INDEPENDENCE, b"independence", learner.independence),
         (CLUSTERING, b"clustering", learner.clustering),

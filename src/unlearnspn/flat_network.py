@@ -137,9 +137,9 @@ class FlatNetwork:
         leaves = leaves_at(self.words, node)
         for i in np.flatnonzero(leaves[1::2] == OPEN).tolist():
             (factor,) = learner.learn_factors([leaves[2 * i : 2 * i + 1].copy()], rows)
-            leaves[2 * i + 1] = self._put_outside(factor)
+            leaves[2 * i + 1] = self.put_outside(factor)
 
-    def _put_outside(self, statistics: Any) -> int:
+    def put_outside(self, statistics: Any) -> int:
         """Keep statistics outside, and return what stands for them in a block."""
         self.outside[self._next_outside] = statistics
         self._next_outside += 1
@@ -157,7 +157,7 @@ class FlatNetwork:
             if found is None:
                 return 0
             if not inside:
-                return self._put_outside(found)
+                return self.put_outside(found)
             statistics.append(found)
             end += found.size
             return int(end - found.size)
@@ -285,7 +285,7 @@ class FlatNetwork:
             *((leaves, i) for i in range(leaves.size)),
         ):
             if words[at] < 0:
-                words[at] = self._put_outside(other.outside[-int(words[at]) - 1])
+                words[at] = self.put_outside(other.outside[-int(words[at]) - 1])
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -339,6 +339,10 @@ class FlatNetwork:
         """Return the node above; -1 if there is none."""
         return int(self.words[node + PARENT])
 
+    def n_records(self, node: int) -> int:
+        """Return how many records a node has."""
+        return int(self.words[node + N_RECORDS])
+
     def operation(self, node: int) -> Operation:
         """Return the operation that made a node."""
         return _OPERATIONS[int(self.words[node + OPERATION])]
@@ -369,6 +373,15 @@ class FlatNetwork:
         """Put a part below a node."""
         parts_at(self.words, node)[number] = part
         self.words[part + PARENT] = node
+
+    def independence_outside(self, node: int) -> int | None:
+        """Return the number of the statistics of a node's independence, if they lie outside."""
+        place = int(self.words[node + INDEPENDENCE])
+        return -place - 1 if place < 0 else None
+
+    def set_independence(self, node: int, statistics: Any) -> None:
+        """Keep the statistics of a node's independence outside."""
+        self.words[node + INDEPENDENCE] = self.put_outside(statistics)
 
     def leaves_outside(self, node: int) -> list[int]:
         """Return the numbers of the statistics of a node's leaves that lie outside."""

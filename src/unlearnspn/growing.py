@@ -89,6 +89,8 @@ class Known(NamedTuple):
     """What is known of a node from before, brought up to date; empty where nothing is."""
 
     marginals: Counts
+    #: Whether all variables belong together, as Python has found.
+    in_one_group: bool
     independence: Words
     #: Whether the same pairs would be asked and give the same answers.
     same_pairs: bool
@@ -181,7 +183,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows, known: Known) -> Answer:
     if rows.size <= ground.min_rows:
         return Answer(blocks.NAIVE_FACTORIZATION, marginals, informative, nothing, nothing, nothing, nothing)
     independence, groups = nothing, nothing
-    if not plot.connected:
+    if not (plot.connected or known.in_one_group):
         independence = _ask_independence(ground, scope, rows, known)
         groups = answered_groups(independence, scope.size)
         if count_of(groups, 0) < groups.size:
@@ -372,7 +374,7 @@ def grow(
     """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
     root, nothing = used, np.zeros(0, np.int64)
     opened, n_opened = np.empty(16, np.int64), 0
-    unknown, nobody = Known(nothing, nothing, False, nothing, -1), Before(-1, nothing, nothing)
+    unknown, nobody = Known(nothing, False, nothing, False, nothing, -1), Before(-1, nothing, nothing)
     pending = [Plot(-1, 0, scope, key, flags[0], flags[1], 0, rows.size)]
     while pending:
         plot = pending.pop()

@@ -108,6 +108,11 @@ class Learner:
         return Inside(asks, clusters, np.array(kinds, np.uint8))
 
     @cached_property
+    def centroids_move(self) -> bool:
+        """Whether compiled code clusters in rounds, so that hardly a change leaves all centroids where they are."""
+        return self.inside.clustering and isinstance(self.clustering, QKMeans) and self.clustering.max_rounds > 0
+
+    @cached_property
     def ground(self) -> Ground:
         """What a compiled walk needs to know."""
         records, encoding, test, clustering = self.records, self.encoding, self.independence, self.clustering

@@ -219,8 +219,8 @@ def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus:
 
 @kernel
 def pairs_of(words: Words, node: int) -> Words:
-    """Return what is kept of the pairs that were asked at a node."""
-    if words[node + INDEPENDENCE] == 0:
+    """Return what is kept of the pairs that were asked at a node, if that lies inside."""
+    if words[node + INDEPENDENCE] <= 0:
         return words[:0]
     start = node + words[node + INDEPENDENCE]
     return words[start : start + length_of_answer(words, start)]
@@ -231,7 +231,7 @@ def _pairs_now(
     words: Words, ground: Ground, node: int, scope: Scope, pairs: Words, rows: Rows, minus: Rows, plus: Rows
 ) -> tuple[Words, bool]:
     """Bring the pairs that were asked up to date, and tell whether the same would be asked and answer alike."""
-    if words[node + INDEPENDENCE] == 0:
+    if words[node + INDEPENDENCE] <= 0:
         return np.zeros(0, np.int64), False
     if pairs.size == 0:
         pairs = pairs_of(words, node).copy()
@@ -263,14 +263,15 @@ def _know(
     marginals = _marginals_now(words, ground, node, plot.scope, minus, plus)
     pairs, same_pairs = _pairs_now(words, ground, node, plot.scope, pairs, rows, minus, plus)
     rounds, n_rounds = _rounds_now(words, ground, node, plot, minus, plus)
-    return Known(marginals, pairs, same_pairs, rounds, n_rounds)
+    return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds)
 
 
 @kernel
 def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
     """Put a new node in the place of one whose decisions change.
 
-    `pairs` are those that were asked, if somebody has brought them up to date already.
+    `pairs` are those that were asked, if somebody has brought them up to date already. If independence lies outside,
+    Python has found that all variables belong together, and has yet to say so in the new node.
     """
     nothing = np.zeros(0, np.int64)
     rows = rows_after(words, ground, node, minus, plus)

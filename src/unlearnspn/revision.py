@@ -6,7 +6,7 @@ compiled walk makes the change wherever all decisions stay; what it could not de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, Trail, ma
 
 _MASK = (1 << 64) - 1
 _NOBODY = np.zeros(0, np.int64)
+_NO_NODE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,24 +127,25 @@ class Revision:
 
     def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
         """Make a change at a node and below it."""
-        rows = np.concatenate((minus, plus)) if plus.size else minus
-        self._walk(np.array([node, 0, minus.size, rows.size]), rows)
+        self._walk(*_visit(node, minus, plus))
 
     def _walk(self, visits: Words, rows: Rows) -> None:
         """Make changes at some nodes and below them."""
-        network = self.network
-        trail = Trail(walk(network.words, self.learner.ground, visits, rows))
-        self._journal.append(trail)
-        nodes = trail.steps[::STEP]
-        self.nodes_visited += nodes.size
-        network.forget_shown(nodes)
+        trail = self._follow(visits, rows, _NO_NODE)
+        self.nodes_visited += trail.n_steps
         if trail.n_left:
-            self._see_to_the_rest(trail)
+            self._see_to_the_rest(trail.visits(), trail.pairs)
 
-    def _see_to_the_rest(self, trail: Trail) -> None:
+    def _follow(self, visits: Words, rows: Rows, answered: int) -> Trail:
+        """Walk as far as compiled code can; `answered` is a node whose variables form the same groups as before."""
+        trail = Trail(walk(self.network.words, self.learner.ground, visits, rows, answered))
+        self._journal.append(trail)
+        self.network.forget_shown(trail.steps[::STEP])
+        return trail
+
+    def _see_to_the_rest(self, visits: Iterable[tuple[int, int, Rows, Rows]], pairs: Words) -> None:
         """Do what a walk has left to do."""
-        pairs = trail.pairs
-        for node, outcome, minus, plus in trail.visits():
+        for node, outcome, minus, plus in visits:
             if outcome == REFUSED:
                 self._reconsider(node, minus, plus)
             elif outcome == MADE_INSIDE:
@@ -153,7 +155,7 @@ class Revision:
                 self._rebuild(node, pairs[1:end], minus, plus)
                 pairs = pairs[end:]
 
-    def _rebuild(self, node: int, pairs: Words, minus: Rows, plus: Rows) -> None:
+    def _rebuild(self, node: int, pairs: Words, minus: Rows, plus: Rows, independence: Any = None) -> None:
         """Put a new node in the place of one whose decisions change, grow what it asks for, and go on below it."""
         network, ground = self.network, self.learner.ground
         rebuilt = rebuild(network.words, network.used, ground, node, pairs, minus, plus)
@@ -162,6 +164,8 @@ class Revision:
             self.rows_moved += rebuilt.n_moved
             self._replaced.extend(rebuilt.dropped.tolist())
             self._link(node, rebuilt.node)
+            if independence is not None:
+                network.set_independence(rebuilt.node, independence)
         for at, number, scope, rows in read_wanted(rebuilt.wanted):
             self.subnetworks_learned += 1
             if number < 0:
@@ -195,9 +199,13 @@ class Revision:
     def _revise_outside(self, at: int, minus: Rows, plus: Rows) -> None:
         """Revise the leaves of a node whose statistics lie outside."""
         for place in self.network.leaves_outside(at):
-            scope, statistics = known = self.network.outside[place]
-            self._outside.append((place, known))
-            self.network.outside[place] = Factor(scope, self._revise_statistics(scope, statistics, minus, plus))
+            scope, statistics = self.network.outside[place]
+            self._keep_outside(place, Factor(scope, self._revise_statistics(scope, statistics, minus, plus)))
+
+    def _keep_outside(self, number: int, statistics: Any) -> None:
+        """Put statistics that lie outside in the place of others."""
+        self._outside.append((number, self.network.outside[number]))
+        self.network.outside[number] = statistics
 
     def _revise_statistics(self, scope: Scope, statistics: Any, minus: Rows, plus: Rows) -> Any:
         data = Slice(self.learner.records, self.learner.encoding, scope, 0)
@@ -207,14 +215,47 @@ class Revision:
 
     def _reconsider(self, at: int, minus: Rows, plus: Rows) -> None:
         """Ask a node's questions again, and do what the answers demand."""
-        network = self.network
-        node = network.shallow(at)
-        place = network.place(at)
+        place = self.network.place(at)
         change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
-        if change.size > LARGE_SHARE * (node.n_records + change.growth) and change.size > 1:
+        n_records = self.network.n_records(at) + change.growth
+        if change.size > LARGE_SHARE * n_records and change.size > 1:
             self._learn_anew(at, place, change, reports=False)
             return
-        decision = self.revise_operation(node, place, change)
+        number = self.network.independence_outside(at)
+        if number is None or n_records <= self.learner.min_rows:
+            self._revise_node(at, place, change)
+            return
+        test, data, before = self.learner.independence, self.learner.slice(place), self.network.outside[number]
+        after = test.revise(before, data, minus, plus, change.rows)
+        if test.groups(before, data).tobytes() == test.groups(after, data).tobytes():
+            self._go_on_from(at, number, place, change, after)
+        else:
+            self._revise_node(at, place, change, after)
+
+    def _go_on_from(self, at: int, number: int, place: Place, change: Change, independence: Any) -> None:
+        """Make a change at a node whose variables form the same groups, as is known, and below it."""
+        if self.learner.centroids_move and self.network.operation(at) is Operation.SPLIT_DATA:
+            self._rebuild(at, _NOBODY, change.minus, change.plus, independence)
+            return
+        trail = self._follow(*_visit(at, change.minus, change.plus), at)
+        (_, outcome, minus, plus), *rest = trail.visits()
+        self.nodes_visited += len(rest)
+        pairs = trail.pairs
+        if outcome == REFUSED:
+            self._revise_node(at, place, change, independence)
+        elif outcome == TO_REBUILD:
+            self._rebuild(at, pairs[:0], minus, plus, independence)
+            pairs = pairs[1:]
+        else:
+            self._keep_outside(number, independence)
+            if outcome == MADE_INSIDE:
+                self._revise_outside(at, minus, plus)
+        self._see_to_the_rest(rest, pairs)
+
+    def _revise_node(self, at: int, place: Place, change: Change, independence: Any = None) -> None:
+        """Put a node in the place of one whose questions are asked again; its independence may be known already."""
+        node = self.network.shallow(at)
+        decision = self.revise_operation(node, place, change, independence)
         if decision.operation is not node.operation:
             self._learn_anew(at, place, change, reports=True)
         elif decision.operation is Operation.SPLIT_DATA:
@@ -222,7 +263,7 @@ class Revision:
         else:
             self._revise_product(at, node, place, change, decision)
 
-    def revise_operation(self, node: Node, place: Place, change: Change) -> Decision:
+    def revise_operation(self, node: Node, place: Place, change: Change, independence: Any = None) -> Decision:
         """ReviseOperation: ask the questions again, of the records as they are after the change."""
         learner, data = self.learner, self.learner.slice(place)
         assert node.marginals is not None
@@ -232,6 +273,8 @@ class Revision:
                 add_codes(learner.records.codes, rows, place.scope, learner.encoding.sizes, marginals, sign)
 
         def ask_independence() -> object:
+            if independence is not None:
+                return independence
             if node.independence is None:
                 return learner.independence.learn(data, change.rows())
             test = learner.independence
@@ -368,6 +411,12 @@ class Revision:
         for part in dropped:
             self._replaced.extend(self.network.below(part))
         self._link(at, self.network.store(node, self.learner.hash_marginals))
+
+
+def _visit(node: int, minus: Rows, plus: Rows) -> tuple[Words, Rows]:
+    """Return how a walk is told of one node, and which rows leave and come there."""
+    rows = np.concatenate((minus, plus)) if plus.size else minus
+    return np.array([node, 0, minus.size, rows.size]), rows
 
 
 def _numbers(parts: Sequence[Any]) -> list[int]:

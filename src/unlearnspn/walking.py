@@ -16,6 +16,7 @@ from unlearnspn import blocks
 from unlearnspn.arrays import count_of, joined, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
+    CONNECTED,
     DIGESTED,
     INDEPENDENCE,
     KEY,
@@ -65,6 +66,11 @@ class Trail:
         self.rows: Rows = packed[first:second]
         #: For each node that is to be rebuilt, how many words follow, and the pairs that were asked, as they are now.
         self.pairs: Words = packed[second:]
+
+    @property
+    def n_steps(self) -> int:
+        """How many nodes were visited."""
+        return self.steps.size // STEP
 
     def visits(self) -> Iterator[tuple[int, int, Rows, Rows]]:
         """Yield nodes, what became of them, and which rows leave and come there."""
@@ -336,12 +342,21 @@ def _has_leaves_outside(words: Words, node: int) -> bool:
 
 
 @kernel
-def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[int, Words]:
-    if words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0 or not ground.is_compiled:
+def _can_be_rebuilt(words: Words, ground: Ground, node: int) -> bool:
+    """Tell whether compiled code can ask all that has to be asked of a node whose decisions change."""
+    if ground.is_compiled:
+        return True
+    in_one_group = words[node + CONNECTED] == 1 or words[node + INDEPENDENCE] < 0
+    return bool(words[node + OPERATION] == blocks.SPLIT_DATA and words[node + CLUSTERING] > 0 and in_one_group)
+
+
+@kernel
+def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, is_answered: bool) -> tuple[int, Words]:
+    if (words[node + INDEPENDENCE] < 0 and not is_answered) or words[node + CLUSTERING] < 0:
         return REFUSED, np.empty(0, np.int64)
     stays, pairs = _try_to_shift(words, ground, node, minus, plus)
     if not stays:
-        return TO_REBUILD, pairs
+        return TO_REBUILD if _can_be_rebuilt(words, ground, node) else REFUSED, pairs
     return MADE_INSIDE if _has_leaves_outside(words, node) else MADE, pairs
 
 
@@ -387,11 +402,12 @@ def _go_down(
 
 
 @kernel
-def walk(words: Words, ground: Ground, visits: Words, changed: Rows) -> Words:
+def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: int) -> Words:
     """Walk down from some nodes, and return where their changes were made and where they could not be.
 
     `visits` are lines of [node, start of minus, start of plus, end of plus] in `changed`, where each part is sorted.
-    Returns a packed `Trail`.
+    `answered` is a node of which Python has found that its variables form the same groups as before, or -1. Returns a
+    packed `Trail`.
     """
     steps, n_steps, n_left = np.empty(64 * STEP, np.int64), 0, 0
     rows, n_rows = joined(changed, np.empty(64, np.int64)), changed.size
@@ -400,7 +416,7 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows) -> Words:
     while pending:
         visit = pending.pop()
         node, start, middle, end = visit
-        outcome, pairs = _outcome(words, ground, node, rows[start:middle], rows[middle:end])
+        outcome, pairs = _outcome(words, ground, node, rows[start:middle], rows[middle:end], node == answered)
         steps = with_room(steps, n_steps, STEP)
         for place in (node, start, middle, end, outcome):
             steps[n_steps] = place

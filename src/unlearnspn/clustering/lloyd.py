@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import equal, joined, put
+from unlearnspn.arrays import count_of, equal, joined, put
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
-from unlearnspn.compiling import IN, START, kernel
+from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import Keys, mix64
@@ -102,18 +102,26 @@ def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
 
 @kernel
 def _costs(space: Space, centroids: Lines) -> Lines:
-    """Turn the coordinates of indicators into what each code adds to the distance."""
-    costs = centroids.copy()
+    """Turn coordinates into what is added to a squared distance, less what is added to that from the first centroid.
+
+    For a number x that is c² - 2cx: the first entry times x, and the second; for a code it is the code's entry.
+    """
+    costs = np.zeros(centroids.shape, np.int64)
     for c in range(centroids.shape[0]):
         for i in range(space.scope.size):
+            start, end = space.offsets[i], space.offsets[i + 1]
             if space.is_numeric[space.scope[i]]:
+                coordinate = centroids[c, start]
+                costs[c, start], costs[c, start + 1] = -2 * coordinate, coordinate * coordinate
                 continue
             squares = 0
-            for entry in range(space.offsets[i] + 1, space.offsets[i + 1]):
+            for entry in range(start + 1, end):
                 squares += centroids[c, entry] * centroids[c, entry]
-            costs[c, space.offsets[i]] = 0  # missing
-            for entry in range(space.offsets[i] + 1, space.offsets[i + 1]):
+            for entry in range(start + 1, end):  # the first is for missing values
                 costs[c, entry] = squares - 2 * _ONE * centroids[c, entry]
+    for c in range(centroids.shape[0] - 1, -1, -1):
+        for entry in range(centroids.shape[1]):
+            costs[c, entry] -= costs[0, entry]
     return costs
 
 
@@ -121,16 +129,15 @@ def _costs(space: Space, centroids: Lines) -> Lines:
 def nearest(space: Space, row: int, costs: Lines) -> int:
     """Return the nearest centroid, the first of equals; missing values count for nothing."""
     best, smallest = 0, np.int64(0)
-    for c in range(costs.shape[0]):
+    for c in range(1, costs.shape[0]):
         distance = np.int64(0)
         for i in range(space.scope.size):
             feature = np.int64(space.features[row, space.scope[i]])
             if not space.is_numeric[space.scope[i]]:
                 distance += costs[c, space.offsets[i] + feature]
             elif feature != FEATURE_MISSING:
-                difference = feature - costs[c, space.offsets[i]]
-                distance += difference * difference
-        if c == 0 or distance < smallest:
+                distance += costs[c, space.offsets[i]] * feature + costs[c, space.offsets[i] + 1]
+        if distance < smallest:
             best, smallest = c, distance
     return best
 
@@ -307,17 +314,107 @@ def _shift_rows(space: Space, rows: Rows, costs: Lines, sums: Lines, counts: Cou
 
 
 @kernel
-def run_rounds(space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines) -> int:
-    """Run rounds from `first` on, until the centroids repeat or room is out; return how many there are in all.
+def _gather_columns(space: Space, rows: Rows) -> Features:
+    """Return the features of some rows, [variable, row]."""
+    columns = np.empty((space.scope.size, rows.size), space.features.dtype)
+    for first in range(0, rows.size, FEW):
+        few = rows[first : first + FEW]
+        fetch(space.features, few)
+        for j in range(few.size):
+            for i in range(space.scope.size):
+                columns[i, first + j] = space.features[few[j], space.scope[i]]
+    return columns
 
-    Where they are written there are zeros.
+
+@kernel
+def _shift_by_number(column: Features, slope: int, constant: int, distances: Counts) -> None:
+    if slope == 0 and constant == 0:
+        return
+    for j in range(column.size):
+        feature = np.int64(column[j])
+        distances[j] += slope * feature + constant if feature != FEATURE_MISSING else 0
+
+
+@kernel
+def _shift_by_code(column: Features, costs: Counts, distances: Counts) -> None:
+    if count_of(costs, 0) == costs.size:
+        return
+    for j in range(column.size):
+        distances[j] += costs[column[j]]
+
+
+@kernel
+def _shift_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> None:
+    """Bring the distances of rows up to date with costs, most of which are what they were after a few rounds."""
+    changes = np.empty_like(after)
+    for c in range(1, after.shape[0]):
+        for entry in range(after.shape[1]):
+            changes[c, entry] = after[c, entry] - before[c, entry]
+        for i in range(space.scope.size):
+            costs = changes[c, space.offsets[i] : space.offsets[i + 1]]
+            if space.is_numeric[space.scope[i]]:
+                _shift_by_number(columns[i], costs[0], costs[1], distances[c])
+            else:
+                _shift_by_code(columns[i], costs, distances[c])
+
+
+@kernel
+def _label_by_distance(distances: Lines, labels: Counts) -> None:
+    """Write the nearest centroid of each row, the first of equals; the distances from the first one are all 0."""
+    least = np.zeros(labels.size, np.int64)
+    for j in range(labels.size):
+        labels[j] = 0
+    for c in range(1, distances.shape[0]):
+        for j in range(labels.size):
+            closer = distances[c, j] < least[j]
+            labels[j] = c if closer else labels[j]
+            least[j] = distances[c, j] if closer else least[j]
+
+
+@kernel
+def _move_rows(space: Space, rows: Rows, before: Counts, after: Counts, sums: Lines, counts: Counts) -> None:
+    """Move rows from cluster to cluster; those that were in none before, at -1, come in."""
+    for j in range(rows.size):
+        if before[j] == after[j]:
+            continue
+        for sign in (OUT, IN):
+            k = before[j] if sign == OUT else after[j]
+            if k >= 0:
+                counts[k] += sign
+                _add_row(space, rows[j], sums[k], sign)
+
+
+@kernel
+def run_rounds(
+    space: Space, rows: Rows, first: int, sums: Lines, counts: Lines, centroids: Lines
+) -> tuple[int, Counts]:
+    """Run rounds from `first` on, until the centroids repeat or room is out.
+
+    Sums and counts of the rounds before are known; where the others are written there are zeros. Returns how many
+    rounds there are in all, and the cluster of each row.
     """
-    for r in range(first, sums.shape[0]):
-        _shift_rows(space, rows, _costs(space, centroids[r]), sums[r], counts[r], IN)
-        _quantise(space, sums[r], counts[r], centroids[r], centroids[r + 1])
-        if repeats(centroids, r + 1):
-            return r + 1
-    return len(sums)
+    n_clusters, width = centroids.shape[1], centroids.shape[2]
+    columns = _gather_columns(space, rows)
+    distances = np.zeros((n_clusters, rows.size), np.int64)
+    before, after = np.full(rows.size, -1), np.empty(rows.size, np.int64)
+    # From the last round that is known few rows have to be moved.
+    costs, r, ended = np.zeros((n_clusters, width), np.int64), max(first - 1, 0), False
+    while True:
+        found = _costs(space, centroids[r])
+        _shift_distances(space, columns, costs, found, distances)
+        costs = found
+        _label_by_distance(distances, after)
+        if ended or r == len(sums):
+            return r, after
+        if r >= first:
+            if r > 0:
+                copy_lines(sums[r - 1], sums[r])
+                put(counts[r], START, counts[r - 1])
+            _move_rows(space, rows, before, after, sums[r], counts[r])
+            _quantise(space, sums[r], counts[r], centroids[r], centroids[r + 1])
+        put(before, START, after)
+        r += 1
+        ended = repeats(centroids, r)
 
 
 @kernel
@@ -380,14 +477,15 @@ def go_on(
     if n_seeds < 2:
         sizes = np.array([rows.size])
         return _to_words(Rounds(seeds, counts, sizes, sums, centroids)), np.zeros(rows.size, np.int64)
-    if not repeats(centroids, first):
+    if first < max_rounds and not repeats(centroids, first):
         all_counts = np.zeros((max_rounds, n_seeds), np.int64)
         all_sums = np.zeros((max_rounds, n_seeds, width), np.int64)
         all_centroids = np.zeros((max_rounds + 1, n_seeds, width), np.int64)
         _copy_rounds(counts, sums, centroids, all_counts, all_sums, all_centroids)
-        done = run_rounds(space, rows, first, all_sums, all_counts, all_centroids)
+        done, labels = run_rounds(space, rows, first, all_sums, all_counts, all_centroids)
         counts, sums, centroids = all_counts[:done], all_sums[:done], all_centroids[: done + 1]
-    labels = label(space, rows, centroids[-1])
+    else:
+        labels = label(space, rows, centroids[-1])
     sizes = np.zeros(n_seeds, np.int64)
     for k in labels:
         sizes[k] += 1

@@ -151,6 +151,9 @@ def scratch_for(n_features: int) -> Matrix:
 def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix) -> bool:
     """Tell whether a canonical correlation exceeds the threshold, over the rows where both variables are observed."""
     n_left, n_right = whitened.widths[u], whitened.widths[v]
+    if n_left == 1 and n_right == 1:
+        covariance = _covariance_of_one(table, u, v, whitened)
+        return bool(covariance * covariance > threshold * abs(threshold))
     size = n_left * n_right
     cross, rest = scratch[:size].reshape((n_left, n_right)), scratch[size:]
     _write_covariance(table, u, v, whitened, cross, rest)
@@ -162,6 +165,23 @@ def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: floa
     if total <= squared:
         return False
     return not _all_below(cross, squared, rest[: n_right * n_right].reshape((n_right, n_right)))
+
+
+@kernel
+def _covariance_of_one(table: Table, u: int, v: int, whitened: Whitened) -> float:
+    """Return what `_write_covariance` writes where either variable has one feature: most of its time is loops then."""
+    features, _, orders, occurring = whitened
+    cross, left_sum, right_sum, total = 0.0, 0.0, 0.0, 0
+    for a in orders[u, : occurring[u]]:
+        line, in_line = 0.0, 0
+        for b in orders[v, : occurring[v]]:
+            in_line += table[a, b]
+            line += table[a, b] * features[v, b, 0]
+        total += in_line
+        right_sum += line
+        left_sum += in_line * features[u, a, 0]
+        cross += features[u, a, 0] * line
+    return cross / total - (left_sum / total) * (right_sum / total) if total else 0.0
 
 
 @kernel

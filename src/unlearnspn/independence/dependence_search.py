@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.coding import Codes
+from unlearnspn.arrays import put
 from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.canonical_correlation import Whitened, correlated, scratch_for
@@ -28,11 +28,34 @@ class Search(NamedTuple):
     dependent: npt.NDArray[np.bool_]
     #: The pairs' tables, one after another.
     cells: Table
+    #: Of the tables, see `hash_tables`.
+    hashes: Keys
 
 
 @kernel
-def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Search:
-    """Find the groups of variables that dependent pairs link."""
+def nothing_asked() -> Search:
+    """Return what is known if nothing was asked yet."""
+    nothing = np.zeros(0, np.int64)
+    pairs, cells = nothing.reshape(0, 2), np.zeros(0, np.int32)
+    return Search(nothing, pairs, np.zeros(0, np.bool_), cells, np.zeros(2, np.uint64))
+
+
+@kernel
+def _places_of_known(known: Search, n_variables: int) -> Counts:
+    """Return for each pair of variables which of those that were asked it is; -1 if it was not."""
+    places = np.full((n_variables, n_variables), -1)
+    for k in range(len(known.pairs)):
+        places[known.pairs[k, 0], known.pairs[k, 1]] = k
+    return places
+
+
+@kernel
+def search_groups(columns: Columns, names: Keys, whitened: Whitened, threshold: float, known: Search) -> Search:
+    """Find the groups of variables that dependent pairs link.
+
+    `names` are those of codes, see `name_codes`. `known` are pairs that need not be asked again: tables and answers as
+    they are now.
+    """
     sizes = columns.sizes
     n_variables = sizes.size
     groups = np.full(n_variables, -1)
@@ -41,6 +64,7 @@ def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Sea
     cells = np.empty(64, np.int32)
     waiting = np.empty(n_variables, np.int64)
     scratch = scratch_for(whitened.features.shape[2])
+    places, starts = _places_of_known(known, n_variables), starts_of_tables(known.pairs, sizes)
     asked, end = 0, 0
     for first in range(n_variables):
         if groups[first] >= 0:
@@ -58,71 +82,103 @@ def search_groups(columns: Columns, whitened: Whitened, threshold: float) -> Sea
                 start, end = end, end + sizes[u] * sizes[v]
                 if end > cells.size:
                     cells = np.append(cells[:start], np.empty(end, np.int32))
-                table = cells[start:end].reshape((sizes[u], sizes[v]))
-                count_pair(columns, u, v, table)
                 pairs[asked] = u, v
-                dependent[asked] = correlated(table, u, v, whitened, threshold, scratch)
+                k = places[u, v]
+                if k >= 0:
+                    put(cells, start, known.cells[starts[k] : starts[k] + end - start])
+                    dependent[asked] = known.dependent[k]
+                else:
+                    table = cells[start:end].reshape((sizes[u], sizes[v]))
+                    count_pair(columns, u, v, table)
+                    dependent[asked] = correlated(table, u, v, whitened, threshold, scratch)
                 if dependent[asked]:
                     groups[other] = first
                     waiting[tail] = other
                     tail += 1
                 asked += 1
-    return Search(groups, pairs[:asked].copy(), dependent[:asked].copy(), cells[:end].copy())
+    pairs, cells = pairs[:asked].copy(), cells[:end].copy()
+    return Search(groups, pairs, dependent[:asked].copy(), cells, hash_tables(pairs, cells, columns, names))
 
 
 @kernel
-def shift_tables(codes: Codes, sizes: Counts, counts: Counts, pairs: Counts, cells: Table, sign: int) -> None:
-    """Count rows in, or out, by their codes, [variable, row]: one cell of each pair that was asked."""
-    for i in range(len(codes)):
-        for code in codes[i]:
-            counts[i, code] += sign
-    start = 0
+def starts_of_tables(pairs: Counts, sizes: Counts) -> Counts:
+    """Return where the table of each pair starts."""
+    starts = np.zeros(len(pairs), np.int64)
+    for k in range(1, len(pairs)):
+        starts[k] = starts[k - 1] + sizes[pairs[k - 1, 0]] * sizes[pairs[k - 1, 1]]
+    return starts
+
+
+@kernel
+def pairs_with(pairs: Counts, n_variables: int) -> tuple[Counts, Counts]:
+    """Return which pairs each variable belongs to, one variable after another, and where each one's start."""
+    ends = np.zeros(n_variables + 1, np.int64)
     for k in range(len(pairs)):
-        left, right, n_right = codes[pairs[k, 0]], codes[pairs[k, 1]], sizes[pairs[k, 1]]
-        for i in range(left.size):
-            cells[start + np.int64(left[i]) * n_right + np.int64(right[i])] += sign
-        start += sizes[pairs[k, 0]] * n_right
+        ends[pairs[k, 0] + 1] += 1
+        ends[pairs[k, 1] + 1] += 1
+    for i in range(n_variables):
+        ends[i + 1] += ends[i]
+    found, next_ones = np.empty(2 * len(pairs), np.int64), ends.copy()
+    for k in range(len(pairs)):
+        for i in pairs[k]:
+            found[next_ones[i]] = k
+            next_ones[i] += 1
+    return found, ends
 
 
 @kernel
-def answers_hold(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> bool:
-    """Tell whether all pairs that were asked still have the same answer: then the search is the same."""
-    scratch = scratch_for(whitened.features.shape[2])
+def shift_tables(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> None:
+    """Count rows in, or out, by their codes, [row, variable]: one cell of each pair that was asked."""
+    pairs, cells, hashes, factor = search.pairs, search.cells, search.hashes, np.uint64(sign)
+    for row in range(len(codes)):
+        for k in range(len(pairs)):
+            u, v = pairs[k, 0], pairs[k, 1]
+            a, b = codes[row, u], codes[row, v]
+            cells[starts[k] + a * sizes[v] + b] += sign
+            value = factor * names[0, v, b]
+            hashes[0] += value * names[0, u, a]
+            hashes[1] += value * names[1, u, a]
+
+
+@kernel
+def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> npt.NDArray[np.bool_]:
+    """Return the answers that all pairs that were asked give now: if they are the same, the search is the same."""
+    scratch, answers = scratch_for(whitened.features.shape[2]), np.empty(len(search.pairs), np.bool_)
     start = 0
     for k in range(len(search.pairs)):
         u, v = search.pairs[k]
         end = start + sizes[u] * sizes[v]
         table = search.cells[start:end].reshape((sizes[u], sizes[v]))
-        if correlated(table, u, v, whitened, threshold, scratch) != search.dependent[k]:
-            return False
+        answers[k] = correlated(table, u, v, whitened, threshold, scratch)
         start = end
-    return True
+    return answers
 
 
 @kernel
-def hash_search(search: Search, sizes: Counts, counts: Counts, names: Keys) -> Keys:
+def hash_tables(pairs: Counts, cells: Table, columns: Columns, names: Keys) -> Keys:
     """Sum count·name·name over the cells of all tables: the same whatever codes the categories have."""
-    hashes = np.zeros(2, np.uint64)
+    hashes, sizes = np.zeros(2, np.uint64), columns.sizes
     start = 0
-    for k in range(len(search.pairs)):
-        u, v = search.pairs[k]
+    for k in range(len(pairs)):
+        u, v = pairs[k]
         for a in range(sizes[u]):
-            if counts[u, a]:
+            if columns.counts[u, a]:
                 total = np.uint64(0)
                 for b in range(sizes[v]):
-                    total += np.uint64(search.cells[start + b]) * names[v, b]
-                hashes[0] += names[u, a] * total
-                hashes[1] += mix64(names[u, a]) * total
+                    total += np.uint64(cells[start + b]) * names[0, v, b]
+                hashes[0] += names[0, u, a] * total
+                hashes[1] += names[1, u, a] * total
             start += sizes[v]
     return hashes
 
 
 @kernel
 def name_codes(scope: Scope, sizes: Counts, is_numeric: npt.NDArray[np.bool_], prints: Keys) -> Keys:
-    """Return a hash for each code of each variable: of the level, or of the category's fingerprint."""
-    names = np.zeros((scope.size, sizes.max()), np.uint64)
+    """Return two hashes for each code of each variable: of the level, or of the category's fingerprint."""
+    names = np.zeros((2, scope.size, sizes.max()), np.uint64)
     for i in range(scope.size):
         v = scope[i]
         for code in range(sizes[i]):
-            names[i, code] = mix64(np.uint64(256 * v + code) if is_numeric[v] else prints[v, code])
+            names[0, i, code] = mix64(np.uint64(256 * v + code) if is_numeric[v] else prints[v, code])
+            names[1, i, code] = mix64(names[0, i, code])
     return names

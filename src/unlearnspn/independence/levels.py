@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.arrays import count_of, first_reaching, in_order, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import START, kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows
 
@@ -23,6 +24,8 @@ SortedRows = npt.NDArray[np.int32]
 
 _SIGN = np.uint64(1 << 63)
 _BYTE = np.uint64(255)
+#: Room to begin with: rarely do more rows come to another level.
+_FEW_MOVES = 768
 
 
 class Orders(NamedTuple):
@@ -32,25 +35,26 @@ class Orders(NamedTuple):
     rows: SortedRows
     #: How many values are observed, for each column.
     observed: Counts
+    #: All rows, in increasing order, if there are columns; and their levels, [column, place].
+    members: Rows
+    levels: Codes
 
 
 class Moves(NamedTuple):
     """What a change does to levels."""
 
+    #: With rows that stay at the levels they had, and those that come at theirs.
     orders: Orders
-    #: Rows that leave the level they had, or altogether; and the values at which each next level began.
-    leaving: Rows
-    before: Values
-    #: Rows that come to another level, or altogether; and the values at which each next level begins.
-    coming: Rows
-    after: Values
+    #: The rows that stay and come to another level: [place among members, column, level].
+    moves: Counts
 
 
 @kernel
 def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into: Counts, codes: Codes) -> Orders:
     """Order rows by the columns that stand at `places` of `values`, and write levels `into` lines of `codes`.
 
-    Levels are 1, 2, …, and 0 for a missing value; codes are indexed [variable, row].
+    Levels are 1, 2, …, and 0 for a missing value; codes are indexed [variable, row]. Rows are in increasing order, if
+    they are to be revised.
     """
     ordered = np.full((places.size, rows.size), -1, np.int32)
     observed = np.zeros(places.size, np.int64)
@@ -69,7 +73,8 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
                 ordered[j, i] = rows[members[i]]
             first = end
         observed[j] = number
-    return Orders(ordered, observed)
+    members = rows[: rows.size if places.size else 0].copy()
+    return Orders(ordered, observed, members, codes[into, : members.size])
 
 
 @kernel
@@ -113,26 +118,59 @@ def _sort_column(values: Values, column: int, rows: Rows) -> tuple[Keys, SortedR
 @kernel
 def revise_levels(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows, n_levels: int) -> Moves:
     """Take rows out and put others in, and find the rows that this moves to other levels."""
-    revised = _revise_orders(orders, values, places, minus, plus)
-    before, after = _quantiles(orders, values, places, n_levels), _quantiles(revised, values, places, n_levels)
-    leaving = _rows_between(orders, values, places, before, after, minus)
-    coming = _rows_between(revised, values, places, before, after, plus)
-    return Moves(revised, leaving, before, coming, after)
+    ordered, observed = _revise_rows(orders, values, places, minus, plus)
+    before = _quantiles(orders.rows, orders.observed, values, places, n_levels)
+    after = _quantiles(ordered, observed, values, places, n_levels)
+    members, levels = _revise_members(orders, values, places, minus, plus, after)
+    revised = Orders(ordered, observed, members, levels)
+    return Moves(revised, _find_moves(revised, values, places, before, after, plus))
 
 
 @kernel
-def _revise_orders(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> Orders:
+def _revise_rows(orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows) -> tuple[SortedRows, Counts]:
     n_columns, n_before = orders.rows.shape
-    revised = np.full((n_columns, n_before - minus.size + plus.size), -1, np.int32)
+    revised = np.empty((n_columns, n_before - minus.size + plus.size), np.int32)
     observed = np.zeros(n_columns, np.int64)
     for j in range(n_columns):
         ordered = orders.rows[j, : orders.observed[j]]
         ordered = _without(ordered, _find_rows(ordered, values, places[j], minus))
         if plus.size:
             ordered = _with(ordered, values, places[j], plus[_sort_column(values, places[j], plus)[1]])
-        revised[j, : ordered.size] = ordered
+        put(revised[j], START, ordered)
+        for i in range(ordered.size, revised.shape[1]):
+            revised[j, i] = -1
         observed[j] = ordered.size
-    return Orders(revised, observed)
+    return revised, observed
+
+
+@kernel
+def _revise_members(
+    orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows, cuts: Values
+) -> tuple[Rows, Codes]:
+    """Merge rows that come, at their levels, with those that stay, at the levels they had."""
+    known, n_columns = orders.members, places.size
+    if n_columns == 0:
+        return known, orders.levels
+    members = np.empty(known.size - minus.size + plus.size, np.int64)
+    levels = np.empty((n_columns, members.size), np.uint8)
+    place, i, gone, come = 0, 0, 0, 0
+    while i < known.size or come < plus.size:
+        if come < plus.size and (i == known.size or plus[come] < known[i]):
+            members[place] = plus[come]
+            for j in range(n_columns):
+                levels[j, place] = level_of(cuts[j], values[plus[come], places[j]])
+            come += 1
+        elif gone < minus.size and minus[gone] == known[i]:
+            gone += 1
+            i += 1
+            continue
+        else:
+            members[place] = known[i]
+            for j in range(n_columns):
+                levels[j, place] = orders.levels[j, i]
+            i += 1
+        place += 1
+    return members, levels
 
 
 @kernel
@@ -141,9 +179,9 @@ def _without(ordered: SortedRows, gone: Counts) -> SortedRows:
     rest = np.empty(ordered.size - gone.size, np.int32)
     start = 0
     for i in range(gone.size):
-        rest[start - i : gone[i] - i] = ordered[start : gone[i]]
+        put(rest, start - i, ordered[start : gone[i]])
         start = gone[i] + 1
-    rest[start - gone.size :] = ordered[start:]
+    put(rest, start - gone.size, ordered[start:])
     return rest
 
 
@@ -154,10 +192,10 @@ def _with(ordered: SortedRows, values: Values, column: int, rows: Rows) -> Sorte
     start = 0
     for i in range(rows.size):
         place = _first_reaching(ordered, values, column, values[rows[i], column])
-        merged[start + i : place + i] = ordered[start:place]
+        put(merged, start + i, ordered[start:place])
         merged[place + i] = rows[i]
         start = place
-    merged[start + rows.size :] = ordered[start:]
+    put(merged, start + rows.size, ordered[start:])
     return merged
 
 
@@ -173,7 +211,7 @@ def _find_rows(ordered: SortedRows, values: Values, column: int, rows: Rows) -> 
                 place += 1
             found[number] = place
             number += 1
-    return np.sort(found[:number])
+    return in_order(found[:number])
 
 
 @kernel
@@ -190,42 +228,61 @@ def _first_reaching(ordered: SortedRows, values: Values, column: int, value: flo
 
 
 @kernel
-def _quantiles(orders: Orders, values: Values, places: Counts, n_levels: int) -> Values:
+def _quantiles(ordered: SortedRows, observed: Counts, values: Values, places: Counts, n_levels: int) -> Values:
     """Return the values at which each next level begins, [column, level]; infinities if no value is observed."""
     cuts = np.full((places.size, n_levels - 1), np.inf)
     for j in range(places.size):
-        if orders.observed[j] > 0:
+        if observed[j] > 0:
             for k in range(1, n_levels):
-                cuts[j, k - 1] = values[orders.rows[j, k * orders.observed[j] // n_levels], places[j]]
+                cuts[j, k - 1] = values[ordered[j, k * observed[j] // n_levels], places[j]]
     return cuts
 
 
 @kernel
-def _rows_between(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, extra: Rows) -> Rows:
-    """Return the rows that are on other sides of two sets of quantiles, with some extra rows; each once."""
-    number = extra.size
-    found = np.empty(number + orders.observed.sum(), np.int64)
-    found[:number] = extra
-    for j in range(places.size):
-        ordered = orders.rows[j, : orders.observed[j]]
-        done = 0
-        for k in range(cuts.shape[1]):
-            low, high = min(cuts[j, k], others[j, k]), max(cuts[j, k], others[j, k])
-            if low < high:
-                place = max(done, _first_reaching(ordered, values, places[j], low))
-                while place < ordered.size and values[ordered[place], places[j]] < high:
-                    found[number] = ordered[place]
-                    number += 1
-                    place += 1
-                done = place
-    return np.unique(found[:number])
+def _first_near(ordered: SortedRows, values: Values, column: int, value: float, place: int) -> int:
+    """Return the first place with at least this value, looking for it from somewhere near."""
+    while place > 0 and values[ordered[place - 1], column] >= value:
+        place -= 1
+    while place < ordered.size and values[ordered[place], column] < value:
+        place += 1
+    return place
 
 
 @kernel
-def write_levels(values: Values, rows: Rows, places: Counts, cuts: Values, into: Counts, codes: Codes) -> None:
-    """Write the levels 1, 2, … of some rows into lines of `codes`, [variable, row]; 0 for a missing value."""
+def _find_moves(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, but: Rows) -> Counts:
+    """Find the rows that are on other sides of two sets of quantiles, but for some rows."""
+    found, number = np.empty(_FEW_MOVES, np.int64), 0
     for j in range(places.size):
-        line = codes[into[j]]
-        for i in range(rows.size):
-            value = values[rows[i], places[j]]
-            line[i] = 0 if np.isnan(value) else 1 + np.searchsorted(cuts[j], value, side="right")
+        ordered, after = orders.rows[j, : orders.observed[j]], others[j]
+        done, level = 0, 0
+        for k in range(cuts.shape[1]):
+            low, high = min(cuts[j, k], after[k]), max(cuts[j, k], after[k])
+            if low == high or ordered.size == 0:
+                continue
+            near = (k + 1) * ordered.size // (cuts.shape[1] + 1)
+            place = max(done, _first_near(ordered, values, places[j], low, near))
+            while place < ordered.size and values[ordered[place], places[j]] < high:
+                row = ordered[place]
+                while level < after.size and after[level] <= values[row, places[j]]:
+                    level += 1
+                if count_of(but, row) == 0:
+                    found = with_room(found, number, 3)
+                    found[number], found[number + 1] = first_reaching(orders.members, row), j
+                    found[number + 2] = 1 + level
+                    number += 3
+                place += 1
+            done = place
+    return found[:number].reshape(number // 3, 3)
+
+
+@kernel
+def level_of(cuts: Values, value: float) -> int:
+    """Return the level of a value: how many quantiles it reaches, and one; 0 for a missing value."""
+    if np.isnan(value):
+        return 0
+    low, number = 0, cuts.size
+    while number > 0:
+        half = (number + 1) // 2
+        low += half if cuts[low + half - 1] <= value else 0  # no branch: either is as likely as the other
+        number -= half
+    return 1 + low

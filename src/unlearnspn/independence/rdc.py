@@ -12,37 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
-
-from unlearnspn.coding import Codes
 from unlearnspn.independence.base import Groups
-from unlearnspn.independence.canonical_correlation import Whitened, whiten
-from unlearnspn.independence.dependence_search import (
-    Search,
-    answers_hold,
-    hash_search,
-    name_codes,
-    search_groups,
-    shift_tables,
-)
-from unlearnspn.independence.levels import Moves, Orders, Values, learn_orders, revise_levels, write_levels
-from unlearnspn.independence.pair_counts import count_columns, gather_codes
+from unlearnspn.independence.dependence import Dependence, Terms, learn_dependence, revise_dependence, search_again
 from unlearnspn.independence.random_features import sines_of_levels
-from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.slices import Rows, Slice
 
 _MOST_LEVELS = 255  # a level is a byte, and one of them is for missing values
-_NO_VALUES: Values = np.empty((0, 0))
-
-
-class Dependence(NamedTuple):
-    """The search for groups, and what it takes to revise it."""
-
-    search: Search
-    #: How often each level or code occurs, [variable, code].
-    counts: Counts
-    orders: Orders
 
 
 @dataclass(frozen=True)
@@ -64,29 +40,15 @@ class RDC:
 
     def learn(self, data: Slice, rows: Rows) -> Dependence:
         """Search for groups of dependent variables."""
-        records = data.records
-        numeric = np.flatnonzero(records.is_numeric[data.scope])
-        codes = gather_codes(records.codes, rows, data.scope)
-        places = records.place[data.scope[numeric]]
-        orders = learn_orders(records.values, rows, places, self.levels, numeric, codes)
-        columns = count_columns(codes, self._sizes(data))
-        search = search_groups(columns, self._whiten(data, columns.counts), float(self.threshold))
-        return Dependence(search, columns.counts, orders)
+        return learn_dependence(self._terms(data), rows)
 
     def revise(
         self, statistics: Dependence, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
     ) -> Dependence:
         """Move rows from cell to cell of each pair asked, and search again if an answer is another one."""
-        search, counts, orders = statistics
-        orders, leaving, before, coming, after = self._move(orders, data, minus, plus)
-        sizes, search, counts = self._sizes(data), search._replace(cells=search.cells.copy()), counts.copy()
-        for rows_moved, cuts, sign in ((leaving, before, -1), (coming, after, 1)):
-            if rows_moved.size:
-                codes = self._codes(data, rows_moved, cuts)
-                shift_tables(codes, sizes, counts, search.pairs, search.cells, sign)
-        if not answers_hold(search, sizes, self._whiten(data, counts), float(self.threshold)):
-            return self.learn(data, rows())
-        return Dependence(search, counts, orders)
+        terms = self._terms(data)
+        revised, same_answers = revise_dependence(statistics, terms, minus, plus)
+        return revised if same_answers else search_again(revised, terms, rows())
 
     def groups(self, statistics: Dependence, data: Slice) -> Groups:
         """Return the groups found."""
@@ -94,34 +56,19 @@ class RDC:
 
     def fingerprint(self, statistics: Dependence, data: Slice) -> bytes:
         """Return the groups, and the hash of the tables kept."""
-        sizes = self._sizes(data)
-        names = name_codes(data.scope, sizes, data.records.is_numeric, data.encoding.prints)
-        hashes = hash_search(statistics.search, sizes, statistics.counts, names)
-        return statistics.search.groups.tobytes() + hashes.tobytes()
+        return statistics.search.groups.tobytes() + statistics.search.hashes.tobytes()
 
-    def _sizes(self, data: Slice) -> Counts:
-        """Return how many values each variable can take, missing among them."""
-        sizes = data.encoding.sizes[data.scope]
-        sizes[data.records.is_numeric[data.scope]] = self.levels + 1
-        return sizes
-
-    def _move(self, orders: Orders, data: Slice, minus: Rows, plus: Rows) -> Moves:
-        """Return the rows that change cells: where there are no numbers, those that leave and come."""
-        if orders.observed.size == 0:
-            return Moves(orders, minus, _NO_VALUES, plus, _NO_VALUES)
-        places = data.records.place[data.scope[data.records.is_numeric[data.scope]]]
-        return revise_levels(orders, data.records.values, places, minus, plus, self.levels)
-
-    def _codes(self, data: Slice, rows: Rows, cuts: Values) -> Codes:
-        """Return levels of numeric and codes of categorical variables, [variable, row]."""
-        records = data.records
-        codes = gather_codes(records.codes, rows, data.scope)
-        if cuts.size:
-            numeric = np.flatnonzero(records.is_numeric[data.scope])
-            write_levels(records.values, rows, records.place[data.scope[numeric]], cuts, numeric, codes)
-        return codes
-
-    def _whiten(self, data: Slice, counts: Counts) -> Whitened:
-        records = data.records
-        sines = sines_of_levels(records.seed, records.is_numeric.size, self.levels, self.n_features, self.width)
-        return whiten(counts, data.scope, records.is_numeric, sines, data.encoding.prints, self.n_features)
+    def _terms(self, data: Slice) -> Terms:
+        records, encoding = data.records, data.encoding
+        return Terms(
+            records.codes,
+            records.values,
+            records.place,
+            records.is_numeric,
+            encoding.sizes,
+            encoding.prints,
+            data.scope,
+            self.levels,
+            sines_of_levels(records.seed, records.is_numeric.size, self.levels, self.n_features, self.width),
+            float(self.threshold),
+        )

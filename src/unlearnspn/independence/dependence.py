@@ -1,0 +1,193 @@
+"""What the randomized dependence coefficient says of a node's variables: learned from rows, and revised."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.arrays import equal, first_reaching, in_order, places_of, put
+from unlearnspn.coding import Codes
+from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.hashing import Keys
+from unlearnspn.independence.canonical_correlation import Whitened, whiten
+from unlearnspn.independence.dependence_search import (
+    Search,
+    ask_again,
+    name_codes,
+    nothing_asked,
+    pairs_with,
+    search_groups,
+    shift_tables,
+    starts_of_tables,
+)
+from unlearnspn.independence.levels import Orders, Values, learn_orders, revise_levels
+from unlearnspn.independence.pair_counts import count_columns, gather_codes
+from unlearnspn.independence.random_features import Matrix
+from unlearnspn.slices import Counts, Rows, Scope
+
+
+class Terms(NamedTuple):
+    """What the coefficient is asked of: the records, the variables of a node, and the settings."""
+
+    codes: Codes
+    values: Values
+    #: In which column of `values` a numeric variable stands.
+    place: Counts
+    is_numeric: npt.NDArray[np.bool_]
+    #: How many codes each variable can have.
+    sizes: Counts
+    prints: Keys
+    scope: Scope
+    n_levels: int
+    #: Random features of levels, [variable, level, feature].
+    sines: Matrix
+    threshold: float
+
+
+class Dependence(NamedTuple):
+    """The search for groups, and what it takes to revise it."""
+
+    search: Search
+    #: How often each level or code occurs, [variable, code].
+    counts: Counts
+    orders: Orders
+
+
+@kernel
+def _sizes(terms: Terms) -> Counts:
+    """Return how many values each variable of the scope can take, missing among them."""
+    sizes = np.empty(terms.scope.size, np.int64)
+    for i in range(terms.scope.size):
+        v = terms.scope[i]
+        sizes[i] = terms.n_levels + 1 if terms.is_numeric[v] else terms.sizes[v]
+    return sizes
+
+
+@kernel
+def _numeric(terms: Terms) -> tuple[Counts, Counts]:
+    """Return which variables of the scope are numeric, and in which columns their values stand."""
+    numeric = places_of(terms.is_numeric[terms.scope], True)
+    return numeric, terms.place[terms.scope[numeric]]
+
+
+@kernel
+def _whiten(terms: Terms, counts: Counts) -> Whitened:
+    return whiten(counts, terms.scope, terms.is_numeric, terms.sines, terms.prints, terms.sines.shape[2])
+
+
+@kernel
+def _search(terms: Terms, codes: Codes, known: Search) -> tuple[Search, Counts]:
+    """Search for groups by the codes of rows, [variable, row]; return how often each occurs, too."""
+    columns = count_columns(codes, _sizes(terms))
+    names = name_codes(terms.scope, columns.sizes, terms.is_numeric, terms.prints)
+    return search_groups(columns, names, _whiten(terms, columns.counts), terms.threshold, known), columns.counts
+
+
+@kernel
+def learn_dependence(terms: Terms, rows: Rows) -> Dependence:
+    """Search for groups of dependent variables."""
+    numeric, places = _numeric(terms)
+    rows = in_order(rows)
+    codes = gather_codes(terms.codes, rows, terms.scope)
+    orders = learn_orders(terms.values, rows, places, terms.n_levels, numeric, codes)
+    search, counts = _search(terms, codes, nothing_asked())
+    return Dependence(search, counts, orders)
+
+
+@kernel
+def search_again(known: Dependence, terms: Terms, rows: Rows) -> Dependence:
+    """Search for groups, with the help of pairs that were asked: tables, answers and orders are those of all rows."""
+    rows = in_order(rows)
+    codes, numeric = gather_codes(terms.codes, rows, terms.scope), _numeric(terms)[0]
+    for column in range(numeric.size):
+        put(codes[numeric[column]], START, known.orders.levels[column])
+    search, counts = _search(terms, codes, known.search)
+    return Dependence(search, counts, known.orders)
+
+
+@kernel
+def _codes_of(terms: Terms, orders: Orders, rows: Rows) -> Counts:
+    """Return the levels of rows' numeric variables and the codes of their categorical ones, [row, variable]."""
+    codes = np.empty((rows.size, terms.scope.size), np.int64)
+    for r in range(rows.size):
+        place, number = first_reaching(orders.members, rows[r]), 0
+        for i in range(terms.scope.size):
+            v = terms.scope[i]
+            if terms.is_numeric[v]:
+                codes[r, i] = orders.levels[number, place]
+                number += 1
+            else:
+                codes[r, i] = terms.codes[rows[r], v]
+    return codes
+
+
+@kernel
+def _shift_counts(counts: Counts, codes: Counts, sign: int) -> None:
+    for r in range(len(codes)):
+        for i in range(codes.shape[1]):
+            counts[i, codes[r, i]] += sign
+
+
+@kernel
+def _apply_moves(
+    terms: Terms,
+    orders: Orders,
+    moves: Counts,
+    numeric: Counts,
+    sizes: Counts,
+    starts: Counts,
+    names: Keys,
+    counts: Counts,
+    search: Search,
+) -> None:
+    """Move rows to other levels, one variable at a time, in the tables that the variable has a part in.
+
+    All in one loop: to call something for each move takes longer than the move.
+    """
+    pairs, cells, hashes, levels = search.pairs, search.cells, search.hashes, orders.levels
+    concerned, ends = pairs_with(pairs, sizes.size)
+    columns = np.full(sizes.size, -1)
+    for column in range(numeric.size):
+        columns[numeric[column]] = column
+    for m in range(len(moves)):
+        place, column, after = moves[m, 0], moves[m, 1], moves[m, 2]
+        i, row, before = numeric[column], orders.members[place], np.int64(levels[column, place])
+        for k in concerned[ends[i] : ends[i + 1]]:
+            u, v = pairs[k, 0], pairs[k, 1]
+            other = v if u == i else u
+            is_left = u == i
+            code = np.int64(
+                levels[columns[other], place] if columns[other] >= 0 else terms.codes[row, terms.scope[other]]
+            )
+            step, first = (sizes[v], starts[k] + code) if is_left else (1, starts[k] + code * sizes[v])
+            cells[first + before * step] -= 1
+            cells[first + after * step] += 1
+            own = 1 if is_left else 0
+            hashes[0] += names[0, other, code] * (names[0, i, after] - names[0, i, before])
+            hashes[1] += names[1 - own, other, code] * (names[own, i, after] - names[own, i, before])
+        counts[i, before] -= 1
+        counts[i, after] += 1
+        levels[column, place] = after
+
+
+@kernel
+def revise_dependence(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> tuple[Dependence, bool]:
+    """Move rows from cell to cell of each pair asked; tell whether the answers are what they were.
+
+    If they are not, others may have to be asked: see `search_again`.
+    """
+    sizes, (numeric, places), minus, plus = _sizes(terms), _numeric(terms), in_order(minus), in_order(plus)
+    groups, pairs, dependent, cells, hashes = known.search
+    search, counts = Search(groups, pairs, dependent, cells.copy(), hashes.copy()), known.counts.copy()
+    starts, names = starts_of_tables(pairs, sizes), name_codes(terms.scope, sizes, terms.is_numeric, terms.prints)
+    orders, moves = revise_levels(known.orders, terms.values, places, minus, plus, terms.n_levels)
+    for rows, held_by, sign in ((minus, known.orders, OUT), (plus, orders, IN)):
+        codes = _codes_of(terms, held_by, rows)
+        _shift_counts(counts, codes, sign)
+        shift_tables(search, starts, sizes, names, codes, sign)
+    _apply_moves(terms, orders, moves, numeric, sizes, starts, names, counts, search)
+    answers = ask_again(search, sizes, _whiten(terms, counts), terms.threshold)
+    revised = Search(groups, pairs, answers, search.cells, search.hashes)
+    return Dependence(revised, counts, orders), equal(answers, dependent)
