@@ -82,7 +82,7 @@ def _time_floor(spn: SPN, name: int, stopwatch: Stopwatch) -> None:
     engine = spn._model
     network, ground = engine.network, engine.learner.ground
     row = engine.records.find([name])
-    trail = Trail(walk(network.words, ground, np.array([network.root, 0, 1, 1]), row))
+    trail = Trail(walk(network.words, ground, np.array([network.root, 0, 1, 1]), row, -1))
     if trail.n_left:  # this is no plain walk
         walk_back(network.words, ground, trail.steps, trail.rows)
     else:

@@ -113,6 +113,6 @@ def leaves_at(words: Words, node: int) -> Words:
 
 @kernel
 def rows_at(words: Words, node: int) -> Words:
-    """Return the rows that a node keeps."""
+    """Return the rows that a node keeps, in increasing order."""
     start = words[node + ROWS]
     return words[start : start + words[node + N_ROWS]]

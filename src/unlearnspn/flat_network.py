@@ -55,6 +55,8 @@ _OPERATIONS = tuple(Operation)
 _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
 _FIRST_ROOM = 4096
+#: So few words that belong to nobody are no reason to move all others together.
+_FEW_WASTED = 1 << 14
 #: The digests of a sub-network: of the released model, and of the state.
 Digests = tuple[bytes, bytes]
 
@@ -192,7 +194,7 @@ class FlatNetwork:
             return -1, 0, 0
         room = room_for(rows.size)
         at = self._allocate(room)
-        self.words[at : at + rows.size] = rows
+        self.words[at : at + rows.size] = np.sort(rows)
         return at, rows.size, room
 
     def _allocate(self, number: int) -> int:
@@ -257,7 +259,7 @@ class FlatNetwork:
 
     def tidy_up(self) -> bool:
         """Give room back, once most of it belongs to nobody; tell whether that was so."""
-        if self.wasted <= max(self.used // 2, _FIRST_ROOM):
+        if self.wasted <= max(self.used // 2, _FEW_WASTED):
             return False
         vars(self).update(vars(self.compacted()))
         return True

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn import blocks
-from unlearnspn.arrays import count_of, places_of, put, with_room
+from unlearnspn.arrays import count_of, in_order, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -257,7 +257,8 @@ def _with_room(words: Words, used: int, number: int) -> Words:
 
 @kernel
 def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) -> int:
-    """Write the rows that a node keeps, and their fingerprint; return where the next words go."""
+    """Write the rows that a node keeps, in order, and their fingerprint; return where the next words go."""
+    rows = in_order(rows)
     words[node + ROWS], words[node + N_ROWS] = used, rows.size
     words[node + ROOM] = room_for(rows.size)
     low, high = np.uint64(0), np.uint64(0)

@@ -29,13 +29,7 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.clustering.lloyd import (
-    label,
-    length_of_rounds,
-    rounds_at,
-    rounds_that_hold,
-    shift_rounds,
-)
+from unlearnspn.clustering.lloyd import label, length_of_rounds, revise_rounds, rounds_at
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
@@ -249,10 +243,7 @@ def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows
     space = space_of(ground, plot.scope, plot.key)
     start, width = node + words[node + CLUSTERING], space.offsets[-1]
     revised = words[start : start + length_of_rounds(words, start, width)].copy()
-    rounds = rounds_at(revised, START, width)
-    shift_rounds(space, rounds, minus, OUT)
-    shift_rounds(space, rounds, plus, IN)
-    return revised, rounds_that_hold(space, rounds, minus, plus)
+    return revised, revise_rounds(space, rounds_at(revised, START, width), minus, plus)
 
 
 @kernel

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from unlearnspn.blocks import INDEPENDENCE
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words, add_value, carry, plain
 from unlearnspn.flat_network import FlatNetwork
@@ -24,7 +25,7 @@ from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, re
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.touched import stretches_of
-from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, Trail, mark_undigested, walk, walk_back
+from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, VISIT, Trail, mark_undigested, walk, walk_back
 
 _MASK = (1 << 64) - 1
 _NOBODY = np.zeros(0, np.int64)
@@ -176,7 +177,23 @@ class Revision:
         if rebuilt.is_open:
             network.learn_open_leaves(self.learner, rebuilt.node, self._all_rows)
         if rebuilt.visits.size:
-            self._walk(rebuilt.visits, rebuilt.rows)
+            self._walk_on(rebuilt.visits, rebuilt.rows)
+
+    def _walk_on(self, visits: Words, rows: Rows) -> None:
+        """Make changes at some nodes and below them; where independence lies outside, a walk could not begin."""
+        if self.network.inside.independence:
+            self._walk(visits, rows)
+            return
+        others: list[list[int]] = []
+        for visit in visits.reshape(-1, VISIT).tolist():
+            node, start, middle, end = visit
+            if self.network.words[node + INDEPENDENCE] < 0:
+                self.nodes_visited += 1
+                self._reconsider(node, rows[start:middle], rows[middle:end])
+            else:
+                others.append(visit)
+        if others:
+            self._walk(np.array(others).ravel(), rows)
 
     def _link(self, old: int, new: int) -> None:
         """Put a node in another one's place."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from unlearnspn import blocks
-from unlearnspn.arrays import count_of, joined, places_of, put, with_room
+from unlearnspn.arrays import count_of, first_reaching, joined, places_of, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -136,27 +136,42 @@ def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int
 
 @kernel
 def _drop_rows(words: Words, node: int, rows: Rows) -> None:
-    start = words[node + ROWS]
-    for row in rows:
-        place = start
-        while words[place] != row:
+    start, end = words[node + ROWS], words[node + ROWS] + words[node + N_ROWS]
+    place, gone = start + first_reaching(words[start:end], rows[0]), 0
+    for at in range(place, end):
+        if gone < rows.size and words[at] == rows[gone]:
+            gone += 1
+        else:
+            words[place] = words[at]
             place += 1
-        last = start + words[node + N_ROWS] - 1
-        words[place] = words[last]
-        words[last] = 0
-        words[node + N_ROWS] -= 1
+    for at in range(place, end):
+        words[at] = 0
+    words[node + N_ROWS] -= rows.size
+
+
+@kernel
+def _insert_rows(words: Words, node: int, rows: Rows) -> None:
+    start, coming = words[node + ROWS], rows.size
+    at = start + words[node + N_ROWS]
+    while coming:
+        if at > start and words[at - 1] > rows[coming - 1]:
+            words[at - 1 + coming] = words[at - 1]
+            at -= 1
+        else:
+            coming -= 1
+            words[at + coming] = rows[coming]
+    words[node + N_ROWS] += rows.size
 
 
 @kernel
 def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
+    """Take rows out of those that a node keeps in increasing order, if it does, or put them in."""
     if words[node + ROWS] < 0:
         return
     if sign < 0:
         _drop_rows(words, node, rows)
     else:
-        for row in rows:
-            words[words[node + ROWS] + words[node + N_ROWS]] = row
-            words[node + N_ROWS] += 1
+        _insert_rows(words, node, rows)
     for row in rows:
         low, high = mix_member(ground.keys[row])
         words[node + MEMBERS] += sign * np.int64(low)

@@ -493,17 +493,29 @@ def go_on(
 
 
 @kernel
+def _shift_round(space: Space, rounds: Rounds, r: int, rows: Rows, sign: int) -> None:
+    """Take rows out of one round, or put them in; after the last one out of the final sizes."""
+    if r < len(rounds.sums):
+        _shift_rows(space, rows, _costs(space, rounds.centroids[r]), rounds.sums[r], rounds.counts[r], sign)
+    elif len(rounds.sizes) == 1:
+        rounds.sizes[0] += sign * rows.size
+    else:
+        costs = _costs(space, rounds.centroids[r])
+        for row in rows:
+            rounds.sizes[nearest(space, row, costs)] += sign
+
+
+@kernel
 def shift_rounds(space: Space, rounds: Rounds, rows: Rows, sign: int) -> None:
     """Take rows out of every round and of the final sizes, or put them in, in place; centroids stay."""
-    for r in range(len(rounds.sums)):
-        costs = _costs(space, rounds.centroids[r])
-        _shift_rows(space, rows, costs, rounds.sums[r], rounds.counts[r], sign)
-    if len(rounds.sizes) == 1:
-        rounds.sizes[0] += sign * rows.size
-        return
-    costs = _costs(space, rounds.centroids[-1])
-    for row in rows:
-        rounds.sizes[nearest(space, row, costs)] += sign
+    for r in range(len(rounds.sums) + 1):
+        _shift_round(space, rounds, r, rows, sign)
+
+
+@kernel
+def _leads_alike(space: Space, rounds: Rounds, r: int) -> bool:
+    """Tell whether a round leads to the centroids that are known to follow it; nothing follows the last one."""
+    return r == len(rounds.sums) or _same(next_centroids(space, rounds, r), rounds.centroids[r + 1])
 
 
 @kernel
@@ -511,8 +523,25 @@ def rounds_that_hold(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> i
     """Tell how many rounds still lead to the same centroids; -1 if the seeds themselves are others."""
     if not _seeds_hold(space, minus, plus, rounds.seeds):
         return -1
-    for r in range(len(rounds.sums)):
-        if not _same(next_centroids(space, rounds, r), rounds.centroids[r + 1]):
+    r = 0
+    while r < len(rounds.sums) and _leads_alike(space, rounds, r):
+        r += 1
+    return r
+
+
+@kernel
+def revise_rounds(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> int:
+    """Take rows out and put others in, up to the first round that leads elsewhere, if one does.
+
+    Returns how many rounds still lead to the same centroids; -1 if the seeds themselves are others.
+    """
+    if not _seeds_hold(space, minus, plus, rounds.seeds):
+        return -1
+    for r in range(len(rounds.sums) + 1):
+        # A loop, so that the compiler has one call to work on.
+        for sign in (OUT, IN):
+            _shift_round(space, rounds, r, minus if sign == OUT else plus, sign)
+        if not _leads_alike(space, rounds, r):
             return r
     return len(rounds.sums)
 

@@ -24,9 +24,8 @@ from unlearnspn.clustering.lloyd import (
     line_width,
     next_centroids,
     pick_seeds,
+    revise_rounds,
     rounds_at,
-    rounds_that_hold,
-    shift_rounds,
 )
 from unlearnspn.coding import FEATURE_STD
 from unlearnspn.exact_sum import Words
@@ -63,9 +62,7 @@ class QKMeans:
         """Repeat the rounds with the changed rows; run those on all rows that come out different."""
         space, revised = self.space(data), statistics.copy()
         rounds = rounds_at(revised, 0, int(space.offsets[-1]))
-        shift_rounds(space, rounds, minus, -1)
-        shift_rounds(space, rounds, plus, 1)
-        holding = rounds_that_hold(space, rounds, minus, plus)
+        holding = revise_rounds(space, rounds, minus, plus)
         if holding == len(rounds.sums):
             return revised
         if holding < 0:

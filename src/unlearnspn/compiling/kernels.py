@@ -22,7 +22,12 @@ _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundschec
 
 def kernel(function: F) -> F:
     """Compile a function when it is first called."""
-    return cast(F, _Kernel(function))
+    return cast(F, _Kernel(function, inline=False))
+
+
+def inlined(function: F) -> F:
+    """Compile a function, and put it wherever kernels call it: where to hand arrays over takes longer than the work."""
+    return cast(F, _Kernel(function, inline=True))
 
 
 @contextmanager
@@ -40,9 +45,9 @@ def _without_collecting() -> Iterator[None]:
 class _Kernel(CPUDispatcher):
     """A kernel as Python sees it."""
 
-    def __init__(self, function: Callable[..., object]) -> None:
+    def __init__(self, function: Callable[..., object], inline: bool) -> None:
         super().__init__(function, targetoptions=dict(_OPTIONS))
-        self._part = _Part(function)
+        self._part = _Part(function, inline)
 
     def compile(self, sig: Any) -> object:
         """Return machine code."""
@@ -67,8 +72,8 @@ class _Kernel(CPUDispatcher):
 class _Part(CPUDispatcher):
     """A kernel as other kernels see it."""
 
-    def __init__(self, function: Callable[..., object]) -> None:
-        options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    def __init__(self, function: Callable[..., object], inline: bool) -> None:
+        options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
         super().__init__(function, targetoptions=options, pipeline_class=_PartCompiler)
 
     def compile(self, sig: Any) -> object:

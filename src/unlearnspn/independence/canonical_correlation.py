@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inlined, kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.independence.pair_counts import Table
 from unlearnspn.independence.random_features import Matrix, uniform
@@ -151,9 +151,6 @@ def scratch_for(n_features: int) -> Matrix:
 def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix) -> bool:
     """Tell whether a canonical correlation exceeds the threshold, over the rows where both variables are observed."""
     n_left, n_right = whitened.widths[u], whitened.widths[v]
-    if n_left == 1 and n_right == 1:
-        covariance = _covariance_of_one(table, u, v, whitened)
-        return bool(covariance * covariance > threshold * abs(threshold))
     size = n_left * n_right
     cross, rest = scratch[:size].reshape((n_left, n_right)), scratch[size:]
     _write_covariance(table, u, v, whitened, cross, rest)
@@ -167,21 +164,29 @@ def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: floa
     return not _all_below(cross, squared, rest[: n_right * n_right].reshape((n_right, n_right)))
 
 
-@kernel
-def _covariance_of_one(table: Table, u: int, v: int, whitened: Whitened) -> float:
-    """Return what `_write_covariance` writes where either variable has one feature: most of its time is loops then."""
-    features, _, orders, occurring = whitened
-    cross, left_sum, right_sum, total = 0.0, 0.0, 0.0, 0
-    for a in orders[u, : occurring[u]]:
-        line, in_line = 0.0, 0
-        for b in orders[v, : occurring[v]]:
-            in_line += table[a, b]
-            line += table[a, b] * features[v, b, 0]
-        total += in_line
-        right_sum += line
-        left_sum += in_line * features[u, a, 0]
-        cross += features[u, a, 0] * line
-    return cross / total - (left_sum / total) * (right_sum / total) if total else 0.0
+@inlined
+def binary_correlated(
+    cells: Table, start: int, n_right: int, u: int, v: int, whitened: Whitened, squared: float
+) -> bool:
+    """Tell the same of two variables that have two codes each, hence one feature, without loops.
+
+    Their table starts somewhere; `squared` is the threshold, squared.
+    """
+    features, _, orders, _ = whitened
+    first, second = orders[u, 0], orders[u, 1]
+    left, right = orders[v, 0], orders[v, 1]
+    a, b = features[u, first, 0], features[u, second, 0]
+    c, d = features[v, left, 0], features[v, right, 0]
+    n_ac, n_ad = cells[start + first * n_right + left], cells[start + first * n_right + right]
+    n_bc, n_bd = cells[start + second * n_right + left], cells[start + second * n_right + right]
+    n_a, n_b = n_ac + n_ad, n_bc + n_bd
+    if n_a + n_b == 0:
+        return squared < 0.0
+    total = float(n_a + n_b)
+    line_a, line_b = n_ac * c + n_ad * d, n_bc * c + n_bd * d
+    product = ((n_a * a + n_b * b) / total) * ((line_a + line_b) / total)
+    covariance = (a * line_a + b * line_b) / total - product
+    return covariance * covariance > squared
 
 
 @kernel

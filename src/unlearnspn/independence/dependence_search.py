@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import put
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inlined, kernel
 from unlearnspn.hashing import Keys, mix64
-from unlearnspn.independence.canonical_correlation import Whitened, correlated, scratch_for
+from unlearnspn.independence.canonical_correlation import Whitened, binary_correlated, correlated, scratch_for
 from unlearnspn.independence.pair_counts import Columns, Table, count_pair
+from unlearnspn.independence.random_features import Matrix
 from unlearnspn.slices import Counts, Scope
 
 
@@ -88,9 +89,8 @@ def search_groups(columns: Columns, names: Keys, whitened: Whitened, threshold: 
                     put(cells, start, known.cells[starts[k] : starts[k] + end - start])
                     dependent[asked] = known.dependent[k]
                 else:
-                    table = cells[start:end].reshape((sizes[u], sizes[v]))
-                    count_pair(columns, u, v, table)
-                    dependent[asked] = correlated(table, u, v, whitened, threshold, scratch)
+                    count_pair(columns, u, v, cells[start:end].reshape((sizes[u], sizes[v])))
+                    dependent[asked] = _depend(cells, start, sizes, u, v, whitened, threshold, scratch)
                 if dependent[asked]:
                     groups[other] = first
                     waiting[tail] = other
@@ -140,17 +140,31 @@ def shift_tables(search: Search, starts: Counts, sizes: Counts, names: Keys, cod
             hashes[1] += value * names[1, u, a]
 
 
+@inlined
+def _depend(
+    cells: Table, start: int, sizes: Counts, u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix
+) -> bool:
+    """Tell whether two variables, whose table starts somewhere, are dependent."""
+    if (
+        whitened.occurring[u] == 2
+        and whitened.occurring[v] == 2
+        and whitened.widths[u] == 1
+        and whitened.widths[v] == 1
+    ):
+        return binary_correlated(cells, start, sizes[v], u, v, whitened, threshold * abs(threshold))
+    table = cells[start : start + sizes[u] * sizes[v]].reshape((sizes[u], sizes[v]))
+    return correlated(table, u, v, whitened, threshold, scratch)
+
+
 @kernel
 def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> npt.NDArray[np.bool_]:
     """Return the answers that all pairs that were asked give now: if they are the same, the search is the same."""
     scratch, answers = scratch_for(whitened.features.shape[2]), np.empty(len(search.pairs), np.bool_)
     start = 0
     for k in range(len(search.pairs)):
-        u, v = search.pairs[k]
-        end = start + sizes[u] * sizes[v]
-        table = search.cells[start:end].reshape((sizes[u], sizes[v]))
-        answers[k] = correlated(table, u, v, whitened, threshold, scratch)
-        start = end
+        u, v = search.pairs[k, 0], search.pairs[k, 1]
+        answers[k] = _depend(search.cells, start, sizes, u, v, whitened, threshold, scratch)
+        start += sizes[u] * sizes[v]
     return answers
 
 

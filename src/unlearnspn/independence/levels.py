@@ -26,6 +26,8 @@ _SIGN = np.uint64(1 << 63)
 _BYTE = np.uint64(255)
 #: Room to begin with: rarely do more rows come to another level.
 _FEW_MOVES = 768
+#: So few rows are sorted sooner by putting one after another into its place.
+_FEW_ROWS = 16
 
 
 class Orders(NamedTuple):
@@ -73,8 +75,8 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
                 ordered[j, i] = rows[members[i]]
             first = end
         observed[j] = number
-    members = rows[: rows.size if places.size else 0].copy()
-    return Orders(ordered, observed, members, codes[into, : members.size])
+    known = rows[: rows.size if places.size else 0].copy()
+    return Orders(ordered, observed, known, codes[into, : known.size])
 
 
 @kernel
@@ -132,15 +134,32 @@ def _revise_rows(orders: Orders, values: Values, places: Counts, minus: Rows, pl
     revised = np.empty((n_columns, n_before - minus.size + plus.size), np.int32)
     observed = np.zeros(n_columns, np.int64)
     for j in range(n_columns):
-        ordered = orders.rows[j, : orders.observed[j]]
-        ordered = _without(ordered, _find_rows(ordered, values, places[j], minus))
-        if plus.size:
-            ordered = _with(ordered, values, places[j], plus[_sort_column(values, places[j], plus)[1]])
-        put(revised[j], START, ordered)
-        for i in range(ordered.size, revised.shape[1]):
-            revised[j, i] = -1
-        observed[j] = ordered.size
+        ordered, line = orders.rows[j, : orders.observed[j]], revised[j]
+        gone = _find_rows(ordered, values, places[j], minus)
+        coming = _sort_rows(values, places[j], plus) if plus.size else plus
+        observed[j] = _replace(ordered, values, places[j], gone, coming, line)
+        for i in range(observed[j], line.size):
+            line[i] = -1
     return revised, observed
+
+
+@kernel
+def _replace(ordered: SortedRows, values: Values, column: int, gone: Counts, coming: Rows, line: SortedRows) -> int:
+    """Write a line without the rows at some places, and with others that are sorted, too; return how many there are."""
+    place, done, n_gone, n_come = 0, 0, 0, 0
+    while n_gone <= gone.size:
+        end, comes = gone[n_gone] if n_gone < gone.size else ordered.size, False
+        if n_come < coming.size:
+            spot = _first_reaching(ordered, values, column, values[coming[n_come], column])
+            comes, end = spot <= end, min(spot, end)
+        put(line, place, ordered[done:end])
+        place, done = place + end - done, end
+        if comes:
+            line[place] = coming[n_come]
+            place, n_come = place + 1, n_come + 1
+        else:
+            done, n_gone = done + 1, n_gone + 1
+    return place
 
 
 @kernel
@@ -148,55 +167,48 @@ def _revise_members(
     orders: Orders, values: Values, places: Counts, minus: Rows, plus: Rows, cuts: Values
 ) -> tuple[Rows, Codes]:
     """Merge rows that come, at their levels, with those that stay, at the levels they had."""
-    known, n_columns = orders.members, places.size
+    n_columns = places.size
     if n_columns == 0:
-        return known, orders.levels
-    members = np.empty(known.size - minus.size + plus.size, np.int64)
+        return orders.members, orders.levels
+    members = np.empty(orders.members.size - minus.size + plus.size, np.int64)
     levels = np.empty((n_columns, members.size), np.uint8)
-    place, i, gone, come = 0, 0, 0, 0
-    while i < known.size or come < plus.size:
-        if come < plus.size and (i == known.size or plus[come] < known[i]):
+    done, place, gone, come = 0, 0, 0, 0
+    # From one row that leaves or comes to the next, all stay.
+    while done < orders.members.size or come < plus.size:
+        leaves = come == plus.size or (gone < minus.size and minus[gone] < plus[come])
+        if leaves and gone == minus.size:
+            end = orders.members.size
+        else:
+            end = first_reaching(orders.members, minus[gone] if leaves else plus[come])
+        put(members, place, orders.members[done:end])
+        for j in range(n_columns):
+            put(levels[j], place, orders.levels[j, done:end])
+        place, done = place + end - done, end
+        if not leaves:
             members[place] = plus[come]
             for j in range(n_columns):
                 levels[j, place] = level_of(cuts[j], values[plus[come], places[j]])
-            come += 1
-        elif gone < minus.size and minus[gone] == known[i]:
-            gone += 1
-            i += 1
-            continue
-        else:
-            members[place] = known[i]
-            for j in range(n_columns):
-                levels[j, place] = orders.levels[j, i]
-            i += 1
-        place += 1
+            place, come = place + 1, come + 1
+        elif gone < minus.size:
+            done, gone = done + 1, gone + 1
     return members, levels
 
 
 @kernel
-def _without(ordered: SortedRows, gone: Counts) -> SortedRows:
-    """Leave some places out."""
-    rest = np.empty(ordered.size - gone.size, np.int32)
-    start = 0
-    for i in range(gone.size):
-        put(rest, start - i, ordered[start : gone[i]])
-        start = gone[i] + 1
-    put(rest, start - gone.size, ordered[start:])
-    return rest
-
-
-@kernel
-def _with(ordered: SortedRows, values: Values, column: int, rows: Rows) -> SortedRows:
-    """Put rows in, which are sorted, too."""
-    merged = np.empty(ordered.size + rows.size, np.int32)
-    start = 0
-    for i in range(rows.size):
-        place = _first_reaching(ordered, values, column, values[rows[i], column])
-        put(merged, start + i, ordered[start:place])
-        merged[place + i] = rows[i]
-        start = place
-    put(merged, start + rows.size, ordered[start:])
-    return merged
+def _sort_rows(values: Values, column: int, rows: Rows) -> Rows:
+    """Return the rows that have a value, by increasing value."""
+    if rows.size > _FEW_ROWS:
+        return rows[_sort_column(values, column, rows)[1]]
+    placed, number = np.empty(rows.size, np.int64), 0
+    for row in rows:
+        if not np.isnan(values[row, column]):
+            at = number
+            while at > 0 and values[placed[at - 1], column] > values[row, column]:
+                placed[at] = placed[at - 1]
+                at -= 1
+            placed[at] = row
+            number += 1
+    return placed[:number]
 
 
 @kernel
@@ -253,25 +265,24 @@ def _find_moves(orders: Orders, values: Values, places: Counts, cuts: Values, ot
     """Find the rows that are on other sides of two sets of quantiles, but for some rows."""
     found, number = np.empty(_FEW_MOVES, np.int64), 0
     for j in range(places.size):
-        ordered, after = orders.rows[j, : orders.observed[j]], others[j]
-        done, level = 0, 0
+        ordered, after, column = orders.rows[j, : orders.observed[j]], others[j], places[j]
+        end, level = 0, 0
         for k in range(cuts.shape[1]):
             low, high = min(cuts[j, k], after[k]), max(cuts[j, k], after[k])
             if low == high or ordered.size == 0:
                 continue
             near = (k + 1) * ordered.size // (cuts.shape[1] + 1)
-            place = max(done, _first_near(ordered, values, places[j], low, near))
-            while place < ordered.size and values[ordered[place], places[j]] < high:
-                row = ordered[place]
-                while level < after.size and after[level] <= values[row, places[j]]:
+            start = max(end, _first_near(ordered, values, column, low, near))
+            end = max(start, _first_near(ordered, values, column, high, start))
+            found = with_room(found, number, 3 * (end - start))
+            for row in ordered[start:end]:
+                while level < after.size and after[level] <= values[row, column]:
                     level += 1
-                if count_of(but, row) == 0:
-                    found = with_room(found, number, 3)
-                    found[number], found[number + 1] = first_reaching(orders.members, row), j
-                    found[number + 2] = 1 + level
-                    number += 3
-                place += 1
-            done = place
+                if but.size and count_of(but, row):
+                    continue
+                found[number], found[number + 1] = first_reaching(orders.members, row), j
+                found[number + 2] = 1 + level
+                number += 3
     return found[:number].reshape(number // 3, 3)
 
 
