@@ -45,7 +45,7 @@ from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
-from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs
+from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs, wants_tables
 from unlearnspn.marginals import add_codes, hash_marginals
 from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.slices import Counts, Scope
@@ -147,7 +147,7 @@ def _count_marginals(ground: Ground, scope: Scope, rows: Rows) -> Counts:
 def _ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Known) -> Words:
     if known.same_pairs:
         return known.independence
-    sizes, prints, with_tables = ground.sizes, ground.prints, rows.size > ground.tables_above
+    sizes, prints, with_tables = ground.sizes, ground.prints, wants_tables(rows.size, scope.size, ground.tables_above)
     pairs = known.independence
     return ask_pairs(ground.codes, rows, scope, sizes, prints, ground.cut, ground.logs, pairs, with_tables)
 

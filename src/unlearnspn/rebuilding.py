@@ -52,6 +52,7 @@ from unlearnspn.independence.asked_pairs import (
     keeps_tables,
     length_of_answer,
     shift_pairs,
+    wants_tables,
 )
 from unlearnspn.marginals import add_codes
 from unlearnspn.slices import Counts, Scope
@@ -231,7 +232,7 @@ def _pairs_now(
         pairs = pairs_of(words, node).copy()
         staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
         shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
-    kept_alike = keeps_tables(pairs, START) == (rows.size > ground.tables_above)
+    kept_alike = keeps_tables(pairs, START) == wants_tables(rows.size, scope.size, ground.tables_above)
     return pairs, kept_alike and answers_hold(pairs, START, ground.cut)
 
 

@@ -30,6 +30,7 @@ from unlearnspn.blocks import (
     ROOM,
     ROWS,
     TREE,
+    WIDTH,
     informative_at,
     leaves_at,
     numbers_at,
@@ -42,7 +43,7 @@ from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
-from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs
+from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs, wants_tables
 from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rows_staying
 
@@ -284,7 +285,8 @@ def _informative_alike(words: Words, ground: Ground, node: int, minus: Rows, plu
 def _answers_hold(words: Words, ground: Ground, node: int) -> bool:
     """Tell whether the same pairs would be asked and give the same answers, and as much be kept of them."""
     start = node + words[node + INDEPENDENCE]
-    kept_alike = keeps_tables(words, start) == (words[node + N_RECORDS] > ground.tables_above)
+    wanted = wants_tables(words[node + N_RECORDS], words[node + WIDTH], ground.tables_above)
+    kept_alike = keeps_tables(words, start) == wanted
     return kept_alike and answers_hold(words, start, ground.cut)
 
 

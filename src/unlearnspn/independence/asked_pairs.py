@@ -29,6 +29,8 @@ from unlearnspn.slices import Counts, Rows, Scope
 N_PAIRS, HASH, N_CELLS, HEAD = 0, 1, 3, 4
 NAMES, HALF_G, TOTAL, PER_PAIR = 0, 1, 2, 3
 
+#: With so many rows for each pair of variables, tables take less room than rows do.
+_ROWS_FOR_TABLES = 3
 _FREEDOM_BITS, _PLACE_BITS = 20, 20
 _FREEDOM_FACTOR, _TOTAL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -79,6 +81,12 @@ def length_of_answer(words: Words, start: int) -> int:
 def keeps_tables(words: Words, start: int) -> bool:
     """Tell whether an answer that starts somewhere has tables."""
     return bool(words[start + N_CELLS] > 0)
+
+
+@kernel
+def wants_tables(n_records: int, width: int, tables_above: int) -> bool:
+    """Tell whether tables are to be kept: if there are many records, be it for the number of variables."""
+    return bool(n_records > min(tables_above, _ROWS_FOR_TABLES * width * width))
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ def binary_correlated(
     line_a, line_b = n_ac * c + n_ad * d, n_bc * c + n_bd * d
     product = ((n_a * a + n_b * b) / total) * ((line_a + line_b) / total)
     covariance = (a * line_a + b * line_b) / total - product
-    return covariance * covariance > squared
+    return bool(covariance * covariance > squared)
 
 
 @kernel

@@ -19,6 +19,7 @@ from unlearnspn.independence.asked_pairs import (
     ask_pairs,
     keeps_tables,
     shift_pairs,
+    wants_tables,
 )
 from unlearnspn.independence.base import Groups
 from unlearnspn.portable_math import x_log_x_table
@@ -33,7 +34,8 @@ class GTest:
     """
 
     threshold: float = 3.0
-    #: Among more records than this tables are kept of the pairs asked; among fewer, counting again takes no longer.
+    #: Among more records than this, or than three for each pair of variables, tables are kept of the pairs asked; among
+    #: fewer, which would not take much less room, a record is counted again.
     tables_above: int = 2048
 
     def __post_init__(self) -> None:
@@ -46,7 +48,7 @@ class GTest:
 
     def _ask(self, data: Slice, rows: Rows, known: Words) -> Words:
         codes, encoding, cut = data.records.codes, data.encoding, float(self.threshold)
-        logs, with_tables = x_log_x_table(), rows.size > self.tables_above
+        logs, with_tables = x_log_x_table(), wants_tables(rows.size, data.scope.size, self.tables_above)
         return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, logs, known, with_tables)
 
     def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
@@ -55,7 +57,7 @@ class GTest:
         staying, logs = after[~np.isin(after, plus)], x_log_x_table()
         codes, sizes, prints = data.records.codes, encoding.sizes, encoding.prints
         shift_pairs(revised, 0, codes, staying, minus, plus, data.scope, sizes, prints, logs, plus[:0])
-        kept_alike = keeps_tables(revised, 0) == (after.size > self.tables_above)
+        kept_alike = keeps_tables(revised, 0) == wants_tables(after.size, data.scope.size, self.tables_above)
         if kept_alike and answers_hold(revised, 0, float(self.threshold)):
             return revised
         return self._ask(data, after, revised)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from unlearnspn.arrays import count_of, first_reaching, in_order, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import START, kernel
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows
 
