@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unlearnspn import blocks
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inlined, kernel
 from unlearnspn.compiling.cache import PartCache, fingerprint
 
 FACTOR = 3
@@ -32,6 +32,28 @@ def test_a_kernel_that_only_kernels_call_is_not_compiled_for_python():
     values = np.arange(5)
     assert sum_scaled(values) == 3 * values.sum() + 5 * blocks.HEAD
     assert not scaled.overloads
+
+
+@inlined
+def halved(value):
+    return value / 2
+
+
+@kernel
+def quartered(value):
+    return halved(halved(value))
+
+
+def test_an_inlined_kernel_is_a_kernel_that_is_not_called():
+    assert quartered(12.0) == halved(6.0) == 3.0
+    (code,) = quartered.inspect_llvm().values()
+    assert not [line for line in code.splitlines() if "call" in line and "halved" in line]
+
+
+def test_whether_a_kernel_is_inlined_is_part_of_the_fingerprint(monkeypatch):
+    before = fingerprint(quartered.py_func)
+    monkeypatch.setattr(halved, "inline", False)
+    assert fingerprint(quartered.py_func) != before
 
 
 def test_a_kernel_can_be_called_by_kernels_and_by_python():
@@ -82,7 +104,7 @@ def test_the_fingerprint_covers_what_a_kernel_is_made_of_and_nothing_else(monkey
 
 def test_the_cache_is_not_used_when_a_kernel_of_another_file_has_changed(tmp_path):
     inner, outer = tmp_path / "inner.py", tmp_path / "outer.py"
-    start = "from unlearnspn.compiling import kernel\n"
+    start = "from unlearnspn.compiling import inlined, kernel\n"
     outer.write_text(f"{start}from inner import f\n@kernel\ndef g(x):\n    return f(x)\n")
     ask = "from outer import g; print(g(3), sum(g.stats.cache_hits.values()))"
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from unlearnspn import SPN, Histogram
+from unlearnspn.blocks import ROWS, rows_at
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.flat_network import FlatNetwork
 
@@ -18,13 +19,13 @@ def fitted(**parameters):
 
 
 def shown(network: FlatNetwork):
-    """Return all that a network knows, without the order of rows and without digests."""
+    """Return all that a network knows, without digests."""
 
     def read(at):
         node = network.shallow(at)
         parts = [getattr(node, name) for name in ("key", "n_records", "clusters", "members", "connected", "operation")]
         arrays = [node.scope, node.marginals, node.informative, node.independence, node.clustering]
-        rows = None if node.rows is None else sorted(node.rows.tolist())
+        rows = None if node.rows is None else node.rows.tolist()
         return repr((parts, [None if a is None else a.tolist() for a in arrays], rows, node.factors)), list(
             map(read, node.parts)
         )
@@ -45,6 +46,46 @@ def test_a_dry_run_leaves_every_bit(parameters):
         assert (network.used, network.wasted, set(network.outside)) == (used, wasted, outside)
         assert not network.words[network.used :].any()
         assert (spn.digest(), spn.state_digest()) == digests
+
+
+def nodes_with_rows(network: FlatNetwork):
+    return [node for node in network.below(network.root) if network.words[node + ROWS] >= 0]
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"independence": "rdc", "threshold": 0.3, "max_rounds": 5, "epsilon": 0.01}]
+)
+def test_rows_are_kept_in_order_whatever_comes_and_goes(parameters):
+    X = example_table(150)
+    spn = SPN(min_rows=5, categorical_features=list(CATEGORICAL), **parameters).fit(X[:100])
+    for change in (
+        lambda: [spn.unlearn([row]) for row in (3, 50, 98, 7)],
+        lambda: spn.learn(X[120:121], ids=[3]),
+        lambda: spn.unlearn(list(range(20, 40))),
+        lambda: spn.learn(X[125:], ids=range(25, 50)),
+    ):
+        change()
+        network = spn._model.network
+        for node in nodes_with_rows(network):
+            assert (np.diff(rows_at(network.words, node)) > 0).all()
+    assert spn.verify()
+
+
+def test_rows_of_an_earlier_version_are_put_in_order():
+    X = example_table(150)
+    spn = fitted()
+    network, model = spn._model.network, spn._model
+    before = network.words.copy()
+    for node in nodes_with_rows(network):
+        rows_at(network.words, node)[:] = rows_at(network.words, node)[::-1]
+    assert not np.array_equal(network.words, before)
+    place = (network.words, network.used, network.wasted, network.root)
+    model.network = FlatNetwork.restore(model.learner, *place, model.records.rows)
+    spn.unlearn([3, 70])
+    spn.unlearn([4])
+    rest = np.delete(np.arange(150), [3, 4, 70])
+    fresh = SPN(min_rows=5, threshold=0.7, categorical_features=list(CATEGORICAL)).fit(X[rest], ids=rest)
+    assert spn.state_digest() == fresh.state_digest()
 
 
 def test_words_of_removed_nodes_are_wiped_and_can_be_given_back():

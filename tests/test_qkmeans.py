@@ -10,7 +10,7 @@ from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
 from unlearnspn.clustering.lloyd import line_width, pick_seeds, rounds_at
-from unlearnspn.coding import FEATURE_STD
+from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD
 from unlearnspn.hashing import mix64
 from unlearnspn.portable_math import log
 from unlearnspn.records import Records
@@ -71,6 +71,50 @@ def test_a_fine_lattice_follows_lloyds_rounds_when_clusters_overlap():
         centroids = np.array([features[labels == c].mean(axis=0) for c in range(3)])
         assert np.abs(done[:, ::2] - centroids).max() <= 0.5 * 3
         centroids = done[:, ::2].astype(float)
+
+
+def distances_by_definition(data, centroids):
+    """Return squared distances from centroids, [row, centroid]: numbers and indicators, missing ones left out."""
+    features, offsets = data.records.features.astype(int), QKMeans().space(data).offsets
+    total = np.zeros((len(features), len(centroids)), int)
+    for v in range(features.shape[1]):
+        own = centroids[:, offsets[v] : offsets[v + 1]]
+        if data.records.is_numeric[v]:
+            squares = (features[:, v, None] - own[:, 0]) ** 2
+        else:
+            indicators = 2 * FEATURE_STD * np.eye(own.shape[1], dtype=int)[features[:, v]]
+            squares = ((indicators[:, None, 1:] - own[:, 1:]) ** 2).sum(axis=2)
+        missing = FEATURE_MISSING if data.records.is_numeric[v] else 0
+        total += np.where(features[:, v, None] == missing, 0, squares)
+    return total
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_each_round_counts_the_rows_that_are_nearest(n_clusters, seed):
+    rng = np.random.default_rng(seed)
+    table = np.empty((200, 6), object)
+    for v in range(4):
+        table[:, v] = np.where(rng.random(200) < 0.1 * (v > 1), np.nan, rng.standard_normal(200))
+    table[:, 4] = rng.choice(["a", "b", "c", None], 200)
+    table[:, 5] = rng.choice(["x", "y"], 200)
+    data = slice_of(table, [4, 5], key=seed)
+    clustering = QKMeans(n_clusters, float(rng.choice([FINE, 0.01, 0.5])), max_rounds=8)
+    words = clustering.learn(data, data.records.rows)
+    rounds = rounds_of(words, data, clustering)
+    assert len(rounds.sums) > 1
+    for r, centroids in enumerate(rounds.centroids):
+        labels = distances_by_definition(data, centroids).argmin(axis=1)
+        counts = rounds.counts[r] if r < len(rounds.counts) else rounds.sizes
+        assert counts.tolist() == np.bincount(labels, minlength=n_clusters).tolist()
+        if r < len(rounds.sums):
+            first = data.records.features[:, 0].astype(int)
+            assert rounds.sums[r, :, 0].tolist() == [first[labels == c].sum() for c in range(n_clusters)]
+            codes = data.records.features[:, 4].astype(int)
+            start = clustering.space(data).offsets[4]
+            expected = [np.bincount(codes[labels == c], minlength=4).tolist() for c in range(n_clusters)]
+            assert rounds.sums[r, :, start : start + 4].tolist() == expected
+    assert clustering.assign(words, data, data.records.rows).tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn import blocks
-from unlearnspn.arrays import with_room
+from unlearnspn.arrays import in_order, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -41,7 +41,7 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import START, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
@@ -93,6 +93,7 @@ class FlatNetwork:
         """Return a network whose words are known; what lies outside of them is learned again, digests are not known."""
         network = cls(learner.inside)
         network.words, network.used, network.wasted, network.root = words, used, wasted, root
+        order_rows(words, root)
         for node in mark_all_undigested(words, root).tolist():
             network._learn_outside(learner, node, rows)
         network._next_outside = 1 + max(network.outside, default=-1)
@@ -413,7 +414,7 @@ class FlatNetwork:
                 self._shown.pop(node, None)
 
     def rows_of(self, node: int) -> Rows | None:
-        """Return the rows of a node, in no particular order; None if they are all there are."""
+        """Return the rows of a node, those of one part after another; None if they are all there are."""
         holder = holder_of_rows(self.words, node)
         return None if holder < 0 else gather(self.words, holder)
 
@@ -448,6 +449,15 @@ def has_outside(words: Words, node: int) -> bool:
 def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
     """Tell of which nodes some statistics lie outside."""
     return np.array([has_outside(words, node) for node in nodes], np.bool_)
+
+
+@kernel
+def order_rows(words: Words, root: int) -> None:
+    """Put the rows that nodes keep in increasing order: earlier versions of the library did not."""
+    for node in all_below(words, root):
+        if words[node + ROWS] >= 0:
+            rows = rows_at(words, node)
+            put(rows, START, in_order(rows))
 
 
 def mark_all_undigested(words: Words, root: int) -> Words:

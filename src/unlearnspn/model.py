@@ -334,7 +334,7 @@ class _Request:
         self.model._digests = None
 
     def note_touched(self) -> None:
-        """Tell what has been touched, or will be; taking a change back may leave rows in another order."""
+        """Tell what has been touched, or will be; taking a change back leaves nodes without digests."""
         if self.model.is_watched:
             self.model.touched = Touched(self.revision.touched())
 

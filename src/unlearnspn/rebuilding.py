@@ -105,7 +105,7 @@ def read_wanted(words: Words) -> Iterator[tuple[int, int, Scope, Rows]]:
 
 @kernel
 def gather(words: Words, node: int) -> Rows:
-    """Return the rows that are kept at a node or below it, in no particular order."""
+    """Return the rows that are kept at a node or below it, those of one node after another."""
     rows, n_rows = np.empty(words[node + N_RECORDS], np.int64), 0
     pending = [node]
     while pending:

@@ -66,6 +66,7 @@ def fingerprint(function: Callable[..., object]) -> str:
             elif called not in seen:
                 seen.add(called)
                 pending.append(called)
+                parts.append(f"inlined: {getattr(value, 'inline', False)}")
     return sha256("\n".join(parts).encode()).hexdigest()
 
 

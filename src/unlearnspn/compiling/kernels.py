@@ -47,6 +47,7 @@ class _Kernel(CPUDispatcher):
 
     def __init__(self, function: Callable[..., object], inline: bool) -> None:
         super().__init__(function, targetoptions=dict(_OPTIONS))
+        self.inline = inline
         self._part = _Part(function, inline)
 
     def compile(self, sig: Any) -> object:
