@@ -62,7 +62,7 @@ def test_rows_are_kept_in_order_whatever_comes_and_goes(parameters):
         lambda: [spn.unlearn([row]) for row in (3, 50, 98, 7)],
         lambda: spn.learn(X[120:121], ids=[3]),
         lambda: spn.unlearn(list(range(20, 40))),
-        lambda: spn.learn(X[125:], ids=range(25, 50)),
+        lambda: spn.learn(X[125:], ids=range(200, 225)),
     ):
         change()
         network = spn._model.network

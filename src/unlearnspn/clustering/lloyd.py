@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import count_of, equal, joined, put
+from unlearnspn.arrays import equal, joined, put
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Words
@@ -327,35 +327,24 @@ def _gather_columns(space: Space, rows: Rows) -> Features:
 
 
 @kernel
-def _shift_by_number(column: Features, slope: int, constant: int, distances: Counts) -> None:
-    if slope == 0 and constant == 0:
-        return
-    for j in range(column.size):
-        feature = np.int64(column[j])
-        distances[j] += slope * feature + constant if feature != FEATURE_MISSING else 0
-
-
-@kernel
-def _shift_by_code(column: Features, costs: Counts, distances: Counts) -> None:
-    if count_of(costs, 0) == costs.size:
-        return
-    for j in range(column.size):
-        distances[j] += costs[column[j]]
-
-
-@kernel
 def _shift_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> None:
     """Bring the distances of rows up to date with costs, most of which are what they were after a few rounds."""
-    changes = np.empty_like(after)
-    for c in range(1, after.shape[0]):
-        for entry in range(after.shape[1]):
-            changes[c, entry] = after[c, entry] - before[c, entry]
+    changes = np.empty(space.offsets[-1], np.int64)
+    for c in range(1, len(after)):
+        line = distances[c]
         for i in range(space.scope.size):
-            costs = changes[c, space.offsets[i] : space.offsets[i + 1]]
-            if space.is_numeric[space.scope[i]]:
-                _shift_by_number(columns[i], costs[0], costs[1], distances[c])
-            else:
-                _shift_by_code(columns[i], costs, distances[c])
+            column, changed = columns[i], False
+            for k in range(space.offsets[i + 1] - space.offsets[i]):
+                changes[k] = after[c, space.offsets[i] + k] - before[c, space.offsets[i] + k]
+                changed |= changes[k] != 0
+            if changed and space.is_numeric[space.scope[i]]:
+                slope, constant = changes[0], changes[1]
+                for j in range(column.size):
+                    feature = np.int64(column[j])
+                    line[j] += slope * feature + constant if feature != FEATURE_MISSING else 0
+            elif changed:
+                for j in range(column.size):
+                    line[j] += changes[column[j]]
 
 
 @kernel

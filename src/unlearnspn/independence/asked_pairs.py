@@ -156,7 +156,11 @@ def ask_pairs(
             others = places_of(waiting, True)
             if others.size == 0:
                 break
-            counted = _count_against(codes, rows, scope[hub], scope[others[places[hub, :, 0][others] < 0]], sizes)
+            unknown, n_unknown = np.empty(others.size, np.int64), 0
+            for other in others:
+                unknown[n_unknown] = scope[other]
+                n_unknown += places[hub, other, 0] < 0
+            counted = _count_against(codes, rows, scope[hub], unknown[:n_unknown], sizes)
             pairs, at = with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0
             for other in others:
                 n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
