@@ -121,6 +121,17 @@ def _places_of_known(known: Words, scope: Scope, sizes: Counts) -> Counts:
 
 
 @kernel
+def _not_asked(places: Counts, others: Counts, scope: Scope) -> Scope:
+    """Return those of some variables that a hub has not asked, given what is known of its pairs."""
+    unknown, n_unknown = np.empty(others.size, np.int64), 0
+    for other in others:
+        if places[other, 0] < 0:
+            unknown[n_unknown] = scope[other]
+            n_unknown += 1
+    return unknown[:n_unknown]
+
+
+@kernel
 def ask_pairs(
     codes: Codes,
     rows: Rows,
@@ -156,11 +167,7 @@ def ask_pairs(
             others = places_of(waiting, True)
             if others.size == 0:
                 break
-            unknown, n_unknown = np.empty(others.size, np.int64), 0
-            for other in others:
-                unknown[n_unknown] = scope[other]
-                n_unknown += places[hub, other, 0] < 0
-            counted = _count_against(codes, rows, scope[hub], unknown[:n_unknown], sizes)
+            counted = _count_against(codes, rows, scope[hub], _not_asked(places[hub], others, scope), sizes)
             pairs, at = with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0
             for other in others:
                 n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
