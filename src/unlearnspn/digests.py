@@ -177,7 +177,6 @@ def _describe_outside(learner: Learner, network: FlatNetwork, at: int) -> tuple[
         own = Slice(learner.records, learner.encoding, scope, key)
         found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
         released += fingerprint([scope.tobytes(), found])
-    data = Slice(learner.records, learner.encoding, network.scope_of(at), key)
     asked: tuple[tuple[int, bytes, Any], ...] = (
         (INDEPENDENCE, b"independence", learner.independence),
         (CLUSTERING, b"clustering", learner.clustering),
@@ -185,6 +184,7 @@ def _describe_outside(learner: Learner, network: FlatNetwork, at: int) -> tuple[
     for place, name, block in asked:
         number = int(words[at + place])
         if number < 0:
+            data = Slice(learner.records, learner.encoding, network.scope_of(at), key)
             kept += fingerprint([name, block.fingerprint(network.outside[-number - 1], data)])
     return released, kept
 

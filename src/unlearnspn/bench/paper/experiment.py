@@ -36,9 +36,9 @@ def _removals_and_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> I
         spflow = None if trials is None else _spflow_seconds(name, samples, trials, bar)
         bar.begin(f"{name}: removing and retraining", len(SETTINGS) * len(samples))
         for setting, make in SETTINGS.items():
-            removal.warm_up(samples[0], make, plan.removals)
             runs, times = [], []
             for sample in samples:
+                removal.warm_up(sample, make, plan.removals)
                 runs.append(removal.remove_one_by_one(sample, make, plan.removals))
                 times.append(training.time_training(sample, make))
                 bar.step()
