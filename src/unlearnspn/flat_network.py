@@ -41,7 +41,7 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.compiling import START, kernel
+from unlearnspn.compiling import START, as_written, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
@@ -51,6 +51,8 @@ from unlearnspn.rebuilding import all_below, gather, holder_of_rows
 from unlearnspn.slices import Slice
 from unlearnspn.walking import link
 
+_read_scope, _read_parts, _read_numbers = as_written(scope_at), as_written(parts_at), as_written(numbers_at)
+_read_leaves, _read_rows = as_written(leaves_at), as_written(rows_at)
 _OPERATIONS = tuple(Operation)
 _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
@@ -109,7 +111,7 @@ class FlatNetwork:
             if at < 0:
                 learn: Callable[[Slice, Rows], Any] = block.learn
                 self.outside[-at - 1] = learn(learner.slice(self.place(node)), np.sort(rows))
-        for variable, at in leaves_at(self.words, node).reshape(-1, 2).tolist():
+        for variable, at in _read_leaves(self.words, node).reshape(-1, 2).tolist():
             if at < 0:
                 self.outside[-at - 1] = learner.learn_factor(variable, rows)
 
@@ -137,7 +139,7 @@ class FlatNetwork:
         """Learn the leaves of a node that compiled code has left open."""
         found = self.rows_of(node)
         rows = all_rows() if found is None else found
-        leaves = leaves_at(self.words, node)
+        leaves = _read_leaves(self.words, node)
         for i in np.flatnonzero(leaves[1::2] == OPEN).tolist():
             (factor,) = learner.learn_factors([leaves[2 * i : 2 * i + 1].copy()], rows)
             leaves[2 * i + 1] = self.put_outside(factor)
@@ -219,7 +221,7 @@ class FlatNetwork:
         for node in gone[have_outside(words, gone)].tolist():
             for place in (
                 *words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(),
-                *leaves_at(words, node)[1::2].tolist(),
+                *_read_leaves(words, node)[1::2].tolist(),
             ):
                 if place < 0:
                     del self.outside[-place - 1]
@@ -281,7 +283,7 @@ class FlatNetwork:
 
     def _take_over(self, other: FlatNetwork, node: int) -> None:
         """Take the statistics of a node over that lie outside of another network's words."""
-        leaves = leaves_at(self.words, node)[1::2]
+        leaves = _read_leaves(self.words, node)[1::2]
         for words, at in (
             (self.words, node + INDEPENDENCE),
             (self.words, node + CLUSTERING),
@@ -333,7 +335,7 @@ class FlatNetwork:
             independence=found(head[INDEPENDENCE]),
             clustering=found(head[CLUSTERING]),
             statistics=factors[0].statistics if operation is Operation.CREATE_LEAF else None,
-            rows=None if head[ROWS] < 0 else rows_at(words, node).copy(),
+            rows=None if head[ROWS] < 0 else _read_rows(words, node).copy(),
             members=(head[MEMBERS] & _MASK, head[MEMBERS + 1] & _MASK),
             connected=bool(head[CONNECTED]),
         )
@@ -356,7 +358,7 @@ class FlatNetwork:
 
     def scope_of(self, node: int) -> Words:
         """Return a node's variables."""
-        return scope_at(self.words, node)
+        return _read_scope(self.words, node)
 
     def place(self, node: int) -> Place:
         """Return where a node stands; a cluster keeps its rows."""
@@ -369,12 +371,12 @@ class FlatNetwork:
         """Return where a part of a node stands."""
         operation = self.operation(node)
         if operation is Operation.SPLIT_DATA:
-            return self.place(node).cluster(int(numbers_at(self.words, node)[number]))
+            return self.place(node).cluster(int(_read_numbers(self.words, node)[number]))
         return self.place(node).variables(scope.copy(), connected=operation is Operation.SPLIT_VARIABLES)
 
     def set_part(self, node: int, number: int, part: int) -> None:
         """Put a part below a node."""
-        parts_at(self.words, node)[number] = part
+        _read_parts(self.words, node)[number] = part
         self.words[part + PARENT] = node
 
     def independence_outside(self, node: int) -> int | None:
@@ -388,12 +390,12 @@ class FlatNetwork:
 
     def leaves_outside(self, node: int) -> list[int]:
         """Return the numbers of the statistics of a node's leaves that lie outside."""
-        return [-place - 1 for place in leaves_at(self.words, node)[1::2].tolist() if place < 0]
+        return [-place - 1 for place in _read_leaves(self.words, node)[1::2].tolist() if place < 0]
 
     def detailed(self, learner: Learner, node: int) -> Node:
         """Return a node whose parts are numbers, with all that its leaves follow from."""
         found = self.shallow(node)
-        if TREE not in leaves_at(self.words, node)[::2]:
+        if TREE not in _read_leaves(self.words, node)[::2]:
             return found
         rows = self.rows_of(node)
         return learner.with_tables(found, learner.records.rows if rows is None else rows)
@@ -426,8 +428,8 @@ class FlatNetwork:
         above = self.address(parent)
         if self.words[parent + OPERATION] != blocks.SPLIT_DATA:
             return above.variables(self.scope_of(node).copy())
-        place = parts_at(self.words, parent).tolist().index(node)
-        return above.cluster(int(numbers_at(self.words, parent)[place]))
+        place = _read_parts(self.words, parent).tolist().index(node)
+        return above.cluster(int(_read_numbers(self.words, parent)[place]))
 
 
 def _signed(number: int) -> int:

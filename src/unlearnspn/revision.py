@@ -201,7 +201,6 @@ class Revision:
         self.network.set_parent(new, self.network.parent(old))
         self._journal.append((old, new))
         self.network.link(old, new)
-        mark_undigested(self.network.words, np.array([self.network.parent(new)]))
 
     def _grow_anew(self, old: int, place: Place, rows: Rows, reports: bool) -> None:
         """Put a network that is learned anew in a node's place, and report the operation if that is what changed."""

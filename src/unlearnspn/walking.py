@@ -378,9 +378,20 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, i
 
 
 @kernel
+def mark_undigested(words: Words, nodes: Words) -> None:
+    """Say of some nodes, and of all above them, that their digests do not hold any more."""
+    for first in nodes:
+        node = first
+        while node >= 0 and words[node + DIGESTED]:
+            words[node + DIGESTED] = 0
+            node = words[node + PARENT]
+
+
+@kernel
 def link(words: Words, old: int, new: int) -> None:
-    """Put a node in another one's place, below the same parent and above its own parts."""
+    """Put a node in another one's place, below the same parent and above its own parts; all above are undigested."""
     parent = words[old + PARENT]
+    mark_undigested(words, words[old + PARENT : old + PARENT + 1])
     words[new + PARENT] = parent
     for part in parts_at(words, new):
         if part >= 0:
@@ -459,13 +470,3 @@ def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
         if steps[at + 4] in (MADE, MADE_INSIDE):
             node, start, middle, end = steps[at : at + 4]
             _make(words, ground, node, rows[middle:end], rows[start:middle], nothing)
-
-
-@kernel
-def mark_undigested(words: Words, nodes: Words) -> None:
-    """Say of some nodes, and of all above them, that their digests do not hold any more."""
-    for first in nodes:
-        node = first
-        while node >= 0 and words[node + DIGESTED]:
-            words[node + DIGESTED] = 0
-            node = words[node + PARENT]

@@ -9,9 +9,9 @@ from typing import cast
 
 import numpy as np
 
-from unlearnspn.compiling.kernels import inlined, kernel
+from unlearnspn.compiling.kernels import as_written, inlined, kernel
 
-__all__ = ["IN", "OUT", "START", "inlined", "kernel"]
+__all__ = ["IN", "OUT", "START", "as_written", "inlined", "kernel"]
 
 #: Whether rows are counted in or out. NumPy's numbers: of Python's own, there would be a part for each.
 IN, OUT = cast(int, np.int64(1)), cast(int, np.int64(-1))

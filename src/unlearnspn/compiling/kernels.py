@@ -30,6 +30,11 @@ def inlined(function: F) -> F:
     return cast(F, _Kernel(function, inline=True))
 
 
+def as_written(function: F) -> F:
+    """Return the function that a kernel was made of: where it does next to nothing, Python is sooner done with it."""
+    return cast(F, cast(_Kernel, function).py_func)
+
+
 @contextmanager
 def _without_collecting() -> Iterator[None]:
     """Leave rubbish where it is: to look for it among all that the compiler makes takes a twentieth of its time."""
