@@ -29,7 +29,7 @@ from unlearnspn.slices import Counts, Rows, Scope
 N_PAIRS, HASH, N_CELLS, HEAD = 0, 1, 3, 4
 NAMES, HALF_G, TOTAL, PER_PAIR = 0, 1, 2, 3
 
-#: With so many rows for each pair of variables, tables take less room than rows do.
+#: With so many rows for each pair of variables, tables take no more room than rows do.
 _ROWS_FOR_TABLES = 3
 _FREEDOM_BITS, _PLACE_BITS = 20, 20
 _FREEDOM_FACTOR, _TOTAL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)

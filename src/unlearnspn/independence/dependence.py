@@ -156,15 +156,14 @@ def _apply_moves(
         i, row, before = numeric[column], orders.members[place], np.int64(levels[column, place])
         for k in concerned[ends[i] : ends[i + 1]]:
             u, v = pairs[k, 0], pairs[k, 1]
-            other = v if u == i else u
-            is_left = u == i
-            code = np.int64(
-                levels[columns[other], place] if columns[other] >= 0 else terms.codes[row, terms.scope[other]]
-            )
-            step, first = (sizes[v], starts[k] + code) if is_left else (1, starts[k] + code * sizes[v])
+            left = u == i
+            other = v if left else u
+            at = columns[other]
+            code = np.int64(levels[at, place] if at >= 0 else terms.codes[row, terms.scope[other]])
+            first, step = (starts[k] + code, sizes[v]) if left else (starts[k] + code * sizes[v], 1)
             cells[first + before * step] -= 1
             cells[first + after * step] += 1
-            own = 1 if is_left else 0
+            own = int(left)  # of the left variable the second names count, too
             hashes[0] += names[0, other, code] * (names[0, i, after] - names[0, i, before])
             hashes[1] += names[1 - own, other, code] * (names[own, i, after] - names[own, i, before])
         counts[i, before] -= 1

@@ -34,8 +34,8 @@ class GTest:
     """
 
     threshold: float = 3.0
-    #: Among more records than this, or than three for each pair of variables, tables are kept of the pairs asked; among
-    #: fewer, which would not take much less room, a record is counted again.
+    #: Among more records than this, or than three times the square of the number of variables, tables are kept of the
+    #: pairs asked; among fewer they would take much room, and counting again takes little time.
     tables_above: int = 2048
 
     def __post_init__(self) -> None:
