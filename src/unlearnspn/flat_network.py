@@ -58,7 +58,7 @@ _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
 _FIRST_ROOM = 4096
 #: So few words that belong to nobody are no reason to move all others together.
-_FEW_WASTED = 1 << 16
+_FEW_WASTED = 1 << 14
 #: The digests of a sub-network: of the released model, and of the state.
 Digests = tuple[bytes, bytes]
 

@@ -92,7 +92,7 @@ class Revision:
 
     def learn_anew(self, place: Place, rows: Rows) -> None:
         """Put a network that is learned anew in the place of the whole."""
-        self._learn_anew(self.network.root, place, Change(_NOBODY, _NOBODY, lambda: rows), reports=False)
+        self._learn_anew(self.network.root, place, Change(_NOBODY, _NOBODY, lambda: rows))
 
     def commit(self) -> bool:
         """Wipe what is not needed any more; tell whether the rest was moved together."""
@@ -203,10 +203,13 @@ class Revision:
         self.network.link(old, new)
 
     def _grow_anew(self, old: int, place: Place, rows: Rows, reports: bool) -> None:
-        """Put a network that is learned anew in a node's place, and report the operation if that is what changed."""
+        """Put a network that is learned anew in a node's place."""
+        self._exchange(old, self.network.grow(self.learner, place, rows), reports)
+
+    def _exchange(self, old: int, new: int, reports: bool) -> None:
+        """Put a network in the place of another, and report the operation if that is what changed."""
         network = self.network
         self._replaced.extend(network.below(old))
-        new = network.grow(self.learner, place, rows)
         self._link(old, new)
         if reports:
             before, after = network.operation(old), network.operation(new)
@@ -235,7 +238,7 @@ class Revision:
         change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
         n_records = self.network.n_records(at) + change.growth
         if change.size > LARGE_SHARE * n_records and change.size > 1:
-            self._learn_anew(at, place, change, reports=False)
+            self._learn_anew(at, place, change)
             return
         number = self.network.independence_outside(at)
         if number is None or n_records <= self.learner.min_rows:
@@ -273,7 +276,10 @@ class Revision:
         node = self.network.shallow(at)
         decision = self.revise_operation(node, place, change, independence)
         if decision.operation is not node.operation:
-            self._learn_anew(at, place, change, reports=True)
+            # What was asked is what learning would ask: only what is below is learned anew.
+            self.subnetworks_learned += 1
+            learned = self.learner.make(decision, place, change.rows())
+            self._exchange(at, self.network.store(learned, self.learner.hash_marginals), reports=True)
         elif decision.operation is Operation.SPLIT_DATA:
             self._revise_split_data(at, node, place, change, decision)
         else:
@@ -417,9 +423,9 @@ class Revision:
         """Return a node's rows after a change, which those above it may have gone through already."""
         return rows_after(self.network.words, self.learner.ground, at, minus, plus)
 
-    def _learn_anew(self, at: int, place: Place, change: Change, reports: bool) -> None:
+    def _learn_anew(self, at: int, place: Place, change: Change) -> None:
         self.subnetworks_learned += 1
-        self._grow_anew(at, place, change.rows(), reports)
+        self._grow_anew(at, place, change.rows(), reports=False)
 
     def _replace(self, at: int, node: Node, dropped: Any) -> None:
         """Put a node in another one's place, with those parts of it that are still there."""
