@@ -103,7 +103,7 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
 @kernel
 def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     head = words[node + MEMBERS : node + MEMBERS + 4]  # and the hash of the marginals
-    for more in (np.array([words[node + KEY]]), head, informative_at(words, node), numbers_at(words, node)):
+    for more in (words[node + KEY : node + KEY + 1], head, informative_at(words, node), numbers_at(words, node)):
         buffer = _extended(buffer, used, more)
         used += more.size
     if words[node + INDEPENDENCE] > 0:
@@ -133,7 +133,8 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
         node = nodes[i]
         lines[i, 0], lines[i, 1] = node, used
         scope, parts = scope_at(words, node), parts_at(words, node)
-        head = np.array([words[node + OPERATION], words[node + N_RECORDS], scope.size, parts.size])
+        head = np.empty(4, np.int64)
+        head[0], head[1], head[2], head[3] = words[node + OPERATION], words[node + N_RECORDS], scope.size, parts.size
         buffer = _extended(buffer, used, head)
         buffer = _extended(buffer, used + head.size, scope)
         buffer, used = _describe_leaves(words, ground, node, buffer, used + head.size + scope.size)

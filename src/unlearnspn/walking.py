@@ -451,7 +451,7 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: i
             n_steps += 1
         n_left += outcome != MADE
         if outcome == TO_REBUILD:
-            kept = joined(joined(kept, np.array([pairs.size])), pairs)
+            kept = joined(joined(kept, np.full(1, pairs.size)), pairs)
         elif outcome != REFUSED:
             rows, n_rows = _go_down(words, ground, visit, rows, n_rows, pending)
     trail = np.empty(_N_COUNTS + n_steps + n_rows + kept.size, np.int64)

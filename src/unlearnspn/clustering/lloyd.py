@@ -464,7 +464,7 @@ def go_on(
     """Go on after some rounds, whose centroids, counts and sums are known, as `learn_rounds` would."""
     first, n_seeds, width = len(centroids) - 1, centroids.shape[1], centroids.shape[2]
     if n_seeds < 2:
-        sizes = np.array([rows.size])
+        sizes = np.full(1, rows.size)
         return _to_words(Rounds(seeds, counts, sizes, sums, centroids)), np.zeros(rows.size, np.int64)
     if first < max_rounds and not repeats(centroids, first):
         all_counts = np.zeros((max_rounds, n_seeds), np.int64)
