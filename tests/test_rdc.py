@@ -10,7 +10,7 @@ import pytest
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.independence import RDC
 from unlearnspn.independence.levels import learn_orders
-from unlearnspn.independence.pair_counts import count_columns, count_pair
+from unlearnspn.independence.pair_counts import count_columns, count_pair, counted_columns
 from unlearnspn.independence.random_features import sines_of_levels
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
@@ -168,10 +168,15 @@ def test_impossible_numbers_of_levels_are_refused(levels):
 def test_pairs_of_few_and_of_many_codes_are_counted_alike(sizes, n_rows):
     rng = np.random.default_rng(n_rows)
     codes = np.array([rng.integers(0, size, n_rows) for size in sizes], np.uint8)
-    columns, table = count_columns(codes, np.array(sizes)), np.full(sizes, 7, np.int32)
+    rows, scope, table = np.arange(n_rows), np.arange(2), np.full(sizes, 7, np.int32)
+    columns = count_columns(codes.T, rows, scope, codes, np.array(sizes))
     count_pair(columns, 0, 1, table)
     expected = np.zeros(sizes, int)
     np.add.at(expected, tuple(codes), 1)
+    assert table.tolist() == expected.tolist()
+    gathered_when_needed = counted_columns(codes.T, rows, scope, np.array(sizes), columns.counts)
+    table[:] = 7
+    count_pair(gathered_when_needed, 0, 1, table)
     assert table.tolist() == expected.tolist()
     assert [columns.counts[v, : sizes[v]].tolist() for v in range(2)] == [
         expected.sum(axis=1).tolist(),

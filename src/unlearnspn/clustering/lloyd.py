@@ -54,6 +54,8 @@ class Rounds(NamedTuple):
 
 #: More than the error of a logarithm and of what is done with it here.
 _ROUNDING = 1e-12
+#: Indices are unsigned in loops over rows: whether one is negative has not to be asked, which takes longer than to add.
+_NEXT = np.uint64(1)
 _HEAD = 3  # how many seeds there are, how many rounds, and how many sizes
 
 
@@ -144,25 +146,55 @@ def nearest(space: Space, row: int, costs: Lines) -> int:
 
 @kernel
 def _add_row(space: Space, row: int, line: Counts, sign: int) -> None:
+    features = space.features[row]
     for i in range(space.scope.size):
-        feature = np.int64(space.features[row, space.scope[i]])
-        if not space.is_numeric[space.scope[i]]:
-            line[space.offsets[i] + feature] += sign
+        v, entry = np.uint64(space.scope[i]), np.uint64(space.offsets[i])
+        feature = np.int64(features[v])
+        if not space.is_numeric[v]:
+            line[entry + np.uint64(feature)] += sign
         elif feature != FEATURE_MISSING:
-            line[space.offsets[i]] += sign * feature
-            line[space.offsets[i] + 1] += sign
+            line[entry] += sign * feature
+            line[entry + _NEXT] += sign
 
 
 @kernel
-def _snap(space: Space, name: np.uint64, total: int, count: int) -> np.int64:
-    """Round total/count to the lattice {shift + spacing·z} of the coordinate with this name, in integers."""
-    shift = np.int64(mix64(name ^ space.key) % np.uint64(space.spacing))
+def _move_row(space: Space, row: int, source: Counts, target: Counts) -> None:
+    features = space.features[row]
+    for i in range(space.scope.size):
+        v, entry = np.uint64(space.scope[i]), np.uint64(space.offsets[i])
+        feature = np.int64(features[v])
+        if not space.is_numeric[v]:
+            source[entry + np.uint64(feature)] -= 1
+            target[entry + np.uint64(feature)] += 1
+        elif feature != FEATURE_MISSING:
+            source[entry] -= feature
+            target[entry] += feature
+            source[entry + _NEXT] -= 1
+            target[entry + _NEXT] += 1
+
+
+@kernel
+def _lattice(space: Space) -> Counts:
+    """Return by how much the lattice is shifted, for each entry of a line that is a coordinate."""
+    shifts = np.zeros(space.offsets[-1], np.int64)
+    for i in range(space.scope.size):
+        v, start = space.scope[i], space.offsets[i]
+        # A number's coordinate is its first entry, of a category all but the first one are.
+        first, end = (start, start + 1) if space.is_numeric[v] else (start + 1, space.offsets[i + 1])
+        for entry in range(first, end):
+            shifts[entry] = np.int64(mix64(space.prints[v, entry - start] ^ space.key) % np.uint64(space.spacing))
+    return shifts
+
+
+@kernel
+def _snap(space: Space, shift: np.int64, total: int, count: int) -> np.int64:
+    """Round total/count to the lattice {shift + spacing·z}, in integers."""
     numerator = 2 * (total - count * shift) + count * space.spacing
     return shift + space.spacing * (numerator // (2 * count * space.spacing))
 
 
 @kernel
-def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines, centroids: Lines) -> None:
+def _quantise(space: Space, lattice: Counts, sums: Lines, counts: Counts, previous: Lines, centroids: Lines) -> None:
     """Write the clusters' means on the lattice, where there are zeros; an empty cluster keeps its centroid.
 
     A coordinate without a value is 0: so is that of a code that no row of the cluster has, whether or not some row
@@ -173,16 +205,15 @@ def _quantise(space: Space, sums: Lines, counts: Counts, previous: Lines, centro
             put(centroids[c], START, previous[c])
             continue
         for i in range(space.scope.size):
-            v, start, end = space.scope[i], space.offsets[i], space.offsets[i + 1]
-            if space.is_numeric[v]:
+            start, end = space.offsets[i], space.offsets[i + 1]
+            if space.is_numeric[space.scope[i]]:
                 if sums[c, start + 1]:
-                    centroids[c, start] = _snap(space, space.prints[v, 0], sums[c, start], sums[c, start + 1])
+                    centroids[c, start] = _snap(space, lattice[start], sums[c, start], sums[c, start + 1])
                 continue
             observed = counts[c] - sums[c, start]
             for entry in range(start + 1, end):
                 if sums[c, entry]:
-                    name = space.prints[v, entry - start]
-                    centroids[c, entry] = _snap(space, name, sums[c, entry] * _ONE, observed)
+                    centroids[c, entry] = _snap(space, lattice[entry], sums[c, entry] * _ONE, observed)
 
 
 @kernel
@@ -320,9 +351,10 @@ def _gather_columns(space: Space, rows: Rows) -> Features:
     for first in range(0, rows.size, FEW):
         few = rows[first : first + FEW]
         fetch(space.features, few)
-        for j in range(few.size):
-            for i in range(space.scope.size):
-                columns[i, first + j] = space.features[few[j], space.scope[i]]
+        for i in range(space.scope.size):
+            v, column = np.uint64(space.scope[i]), columns[i, first : first + few.size]
+            for j in range(few.size):
+                column[j] = space.features[np.uint64(few[j]), v]
     return columns
 
 
@@ -344,7 +376,7 @@ def _shift_distances(space: Space, columns: Features, before: Lines, after: Line
                     line[j] += slope * feature + constant if feature != FEATURE_MISSING else 0
             elif changed:
                 for j in range(column.size):
-                    line[j] += changes[column[j]]
+                    line[j] += changes[np.uint64(column[j])]
 
 
 @kernel
@@ -366,11 +398,12 @@ def _move_rows(space: Space, rows: Rows, before: Counts, after: Counts, sums: Li
     for j in range(rows.size):
         if before[j] == after[j]:
             continue
-        for sign in (OUT, IN):
-            k = before[j] if sign == OUT else after[j]
-            if k >= 0:
-                counts[k] += sign
-                _add_row(space, rows[j], sums[k], sign)
+        counts[after[j]] += 1
+        if before[j] < 0:
+            _add_row(space, rows[j], sums[after[j]], IN)
+        else:
+            counts[before[j]] -= 1
+            _move_row(space, rows[j], sums[before[j]], sums[after[j]])
 
 
 @kernel
@@ -383,8 +416,11 @@ def run_rounds(
     rounds there are in all, and the cluster of each row.
     """
     n_clusters, width = centroids.shape[1], centroids.shape[2]
-    columns = _gather_columns(space, rows)
-    distances = np.zeros((n_clusters, rows.size), np.int64)
+    columns, lattice, distances = (
+        _gather_columns(space, rows),
+        _lattice(space),
+        np.zeros((n_clusters, rows.size), np.int64),
+    )
     before, after = np.full(rows.size, -1), np.empty(rows.size, np.int64)
     # From the last round that is known few rows have to be moved.
     costs, r, ended = np.zeros((n_clusters, width), np.int64), max(first - 1, 0), False
@@ -400,7 +436,7 @@ def run_rounds(
                 copy_lines(sums[r - 1], sums[r])
                 put(counts[r], START, counts[r - 1])
             _move_rows(space, rows, before, after, sums[r], counts[r])
-            _quantise(space, sums[r], counts[r], centroids[r], centroids[r + 1])
+            _quantise(space, lattice, sums[r], counts[r], centroids[r], centroids[r + 1])
         put(before, START, after)
         r += 1
         ended = repeats(centroids, r)
@@ -539,7 +575,7 @@ def revise_rounds(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> int:
 def next_centroids(space: Space, rounds: Rounds, r: int) -> Lines:
     """Return the centroids that a round leads to."""
     centroids = np.zeros(rounds.centroids.shape[1:], np.int64)
-    _quantise(space, rounds.sums[r], rounds.counts[r], rounds.centroids[r], centroids)
+    _quantise(space, _lattice(space), rounds.sums[r], rounds.counts[r], rounds.centroids[r], centroids)
     return centroids
 
 

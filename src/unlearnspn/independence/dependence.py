@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import equal, first_reaching, in_order, places_of, put
+from unlearnspn.arrays import equal, first_reaching, in_order, places_of
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.independence.canonical_correlation import Whitened, whiten
 from unlearnspn.independence.dependence_search import (
@@ -23,7 +23,7 @@ from unlearnspn.independence.dependence_search import (
     starts_of_tables,
 )
 from unlearnspn.independence.levels import Orders, Values, learn_orders, revise_levels
-from unlearnspn.independence.pair_counts import count_columns, gather_codes
+from unlearnspn.independence.pair_counts import Columns, count_columns, counted_columns, gather_codes, set_column
 from unlearnspn.independence.random_features import Matrix
 from unlearnspn.slices import Counts, Rows, Scope
 
@@ -78,33 +78,29 @@ def _whiten(terms: Terms, counts: Counts) -> Whitened:
 
 
 @kernel
-def _search(terms: Terms, codes: Codes, known: Search) -> tuple[Search, Counts]:
-    """Search for groups by the codes of rows, [variable, row]; return how often each occurs, too."""
-    columns = count_columns(codes, _sizes(terms))
-    names = name_codes(terms.scope, columns.sizes, terms.is_numeric, terms.prints)
-    return search_groups(columns, names, _whiten(terms, columns.counts), terms.threshold, known), columns.counts
+def _names(terms: Terms, sizes: Counts) -> Keys:
+    return name_codes(terms.scope, sizes, terms.is_numeric, terms.prints)
 
 
 @kernel
 def learn_dependence(terms: Terms, rows: Rows) -> Dependence:
     """Search for groups of dependent variables."""
     numeric, places = _numeric(terms)
-    rows = in_order(rows)
+    rows, sizes = in_order(rows), _sizes(terms)
     codes = gather_codes(terms.codes, rows, terms.scope)
     orders = learn_orders(terms.values, rows, places, terms.n_levels, numeric, codes)
-    search, counts = _search(terms, codes, nothing_asked())
-    return Dependence(search, counts, orders)
+    columns = count_columns(terms.codes, rows, terms.scope, codes, sizes)
+    whitened, known = _whiten(terms, columns.counts), nothing_asked()
+    search = search_groups(columns, _names(terms, sizes), whitened, terms.threshold, known)
+    return Dependence(search, columns.counts, orders)
 
 
 @kernel
-def search_again(known: Dependence, terms: Terms, rows: Rows) -> Dependence:
-    """Search for groups, with the help of pairs that were asked: tables, answers and orders are those of all rows."""
-    rows = in_order(rows)
-    codes, numeric = gather_codes(terms.codes, rows, terms.scope), _numeric(terms)[0]
+def _columns_now(terms: Terms, sizes: Counts, numeric: Counts, counts: Counts, orders: Orders) -> Columns:
+    columns = counted_columns(terms.codes, orders.members, terms.scope, sizes, counts)
     for column in range(numeric.size):
-        put(codes[numeric[column]], START, known.orders.levels[column])
-    search, counts = _search(terms, codes, known.search)
-    return Dependence(search, counts, known.orders)
+        set_column(columns, numeric[column], orders.levels[column])
+    return columns
 
 
 @kernel
@@ -172,21 +168,22 @@ def _apply_moves(
 
 
 @kernel
-def revise_dependence(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> tuple[Dependence, bool]:
-    """Move rows from cell to cell of each pair asked; tell whether the answers are what they were.
-
-    If they are not, others may have to be asked: see `search_again`.
-    """
+def revise_dependence(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> Dependence:
+    """Move rows from cell to cell of each pair asked; if an answer is another one, ask what has not been asked yet."""
     sizes, (numeric, places), minus, plus = _sizes(terms), _numeric(terms), in_order(minus), in_order(plus)
     groups, pairs, dependent, cells, hashes = known.search
     search, counts = Search(groups, pairs, dependent, cells.copy(), hashes.copy()), known.counts.copy()
-    starts, names = starts_of_tables(pairs, sizes), name_codes(terms.scope, sizes, terms.is_numeric, terms.prints)
+    starts, names = starts_of_tables(pairs, sizes), _names(terms, sizes)
     orders, moves = revise_levels(known.orders, terms.values, places, minus, plus, terms.n_levels)
     for rows, held_by, sign in ((minus, known.orders, OUT), (plus, orders, IN)):
         codes = _codes_of(terms, held_by, rows)
         _shift_counts(counts, codes, sign)
         shift_tables(search, starts, sizes, names, codes, sign)
     _apply_moves(terms, orders, moves, numeric, sizes, starts, names, counts, search)
-    answers = ask_again(search, sizes, _whiten(terms, counts), terms.threshold)
-    revised = Search(groups, pairs, answers, search.cells, search.hashes)
-    return Dependence(revised, counts, orders), equal(answers, dependent)
+    whitened = _whiten(terms, counts)
+    answers = ask_again(search, sizes, whitened, terms.threshold)
+    search = Search(groups, pairs, answers, search.cells, search.hashes)
+    if not equal(answers, dependent):
+        columns = _columns_now(terms, sizes, numeric, counts, orders)
+        search = search_groups(columns, names, whitened, terms.threshold, search)
+    return Dependence(search, counts, orders)

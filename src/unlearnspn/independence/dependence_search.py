@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import put
-from unlearnspn.compiling import inlined, kernel
+from unlearnspn.arrays import places_of, put
+from unlearnspn.compiling import IN, OUT, inlined, kernel
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.canonical_correlation import Whitened, binary_correlated, correlated, scratch_for
 from unlearnspn.independence.pair_counts import Columns, Table, count_pair
@@ -29,7 +29,7 @@ class Search(NamedTuple):
     dependent: npt.NDArray[np.bool_]
     #: The pairs' tables, one after another.
     cells: Table
-    #: Of the tables, see `hash_tables`.
+    #: Of the tables, see `_hash_table`.
     hashes: Keys
 
 
@@ -66,6 +66,7 @@ def search_groups(columns: Columns, names: Keys, whitened: Whitened, threshold: 
     waiting = np.empty(n_variables, np.int64)
     scratch = scratch_for(whitened.features.shape[2])
     places, starts = _places_of_known(known, n_variables), starts_of_tables(known.pairs, sizes)
+    hashes, is_left_out = known.hashes.copy(), np.ones(len(known.pairs), np.bool_)
     asked, end = 0, 0
     for first in range(n_variables):
         if groups[first] >= 0:
@@ -88,16 +89,19 @@ def search_groups(columns: Columns, names: Keys, whitened: Whitened, threshold: 
                 if k >= 0:
                     put(cells, start, known.cells[starts[k] : starts[k] + end - start])
                     dependent[asked] = known.dependent[k]
+                    is_left_out[k] = False
                 else:
                     count_pair(columns, u, v, cells[start:end].reshape((sizes[u], sizes[v])))
                     dependent[asked] = _depend(cells, start, sizes, u, v, whitened, threshold, scratch)
+                    _hash_table(hashes, cells, start, sizes, u, v, names, IN)
                 if dependent[asked]:
                     groups[other] = first
                     waiting[tail] = other
                     tail += 1
                 asked += 1
-    pairs, cells = pairs[:asked].copy(), cells[:end].copy()
-    return Search(groups, pairs, dependent[:asked].copy(), cells, hash_tables(pairs, cells, columns, names))
+    for k in places_of(is_left_out, True):
+        _hash_table(hashes, known.cells, starts[k], sizes, known.pairs[k, 0], known.pairs[k, 1], names, OUT)
+    return Search(groups, pairs[:asked].copy(), dependent[:asked].copy(), cells[:end].copy(), hashes)
 
 
 @kernel
@@ -169,21 +173,16 @@ def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: floa
 
 
 @kernel
-def hash_tables(pairs: Counts, cells: Table, columns: Columns, names: Keys) -> Keys:
-    """Sum count·name·name over the cells of all tables: the same whatever codes the categories have."""
-    hashes, sizes = np.zeros(2, np.uint64), columns.sizes
-    start = 0
-    for k in range(len(pairs)):
-        u, v = pairs[k]
-        for a in range(sizes[u]):
-            if columns.counts[u, a]:
-                total = np.uint64(0)
-                for b in range(sizes[v]):
-                    total += np.uint64(cells[start + b]) * names[0, v, b]
-                hashes[0] += names[0, u, a] * total
-                hashes[1] += names[1, u, a] * total
-            start += sizes[v]
-    return hashes
+def _hash_table(hashes: Keys, cells: Table, start: int, sizes: Counts, u: int, v: int, names: Keys, sign: int) -> None:
+    """Add count·name·name of all cells of a pair's table, or take it away: the same whatever codes categories have."""
+    factor = np.uint64(sign)
+    for a in range(sizes[u]):
+        total = np.uint64(0)
+        for b in range(sizes[v]):
+            total += np.uint64(cells[start + b]) * names[0, v, b]
+        hashes[0] += factor * names[0, u, a] * total
+        hashes[1] += factor * names[1, u, a] * total
+        start += sizes[v]
 
 
 @kernel

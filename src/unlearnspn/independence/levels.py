@@ -37,7 +37,7 @@ class Orders(NamedTuple):
     rows: SortedRows
     #: How many values are observed, for each column.
     observed: Counts
-    #: All rows, in increasing order, if there are columns; and their levels, [column, place].
+    #: All rows, in increasing order, and their levels, [column, place].
     members: Rows
     levels: Codes
 
@@ -75,8 +75,7 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
                 ordered[j, i] = rows[members[i]]
             first = end
         observed[j] = number
-    known = rows[: rows.size if places.size else 0].copy()
-    return Orders(ordered, observed, known, codes[into, : known.size])
+    return Orders(ordered, observed, rows.copy(), codes[into])
 
 
 @kernel
@@ -168,8 +167,6 @@ def _revise_members(
 ) -> tuple[Rows, Codes]:
     """Merge rows that come, at their levels, with those that stay, at the levels they had."""
     n_columns = places.size
-    if n_columns == 0:
-        return orders.members, orders.levels
     members = np.empty(orders.members.size - minus.size + plus.size, np.int64)
     levels = np.empty((n_columns, members.size), np.uint8)
     done, place, gone, come = 0, 0, 0, 0

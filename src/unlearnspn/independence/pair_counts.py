@@ -13,22 +13,29 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
+from unlearnspn.arrays import put
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import START, kernel
 from unlearnspn.slices import Counts, Rows, Scope
 
 #: Up to so many codes a variable's rows are kept as sets of bits, too.
 _FEW = 8
 
 Bits = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
 Table = npt.NDArray[np.int32]
 
 
 class Columns(NamedTuple):
-    """The codes of some rows."""
+    """The codes of some rows and variables, gathered from the records."""
 
+    records: Codes
+    rows: Rows
+    scope: Scope
     #: [variable, row]
     codes: Codes
+    #: Whether a variable's codes and bits are there yet.
+    is_ready: Flags
     #: How many codes each variable can have.
     sizes: Counts
     #: How often each code occurs, [variable, code].
@@ -60,8 +67,8 @@ def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
 
 
 @kernel
-def count_columns(codes: Codes, sizes: Counts) -> Columns:
-    """Prepare to count pairs."""
+def count_columns(records: Codes, rows: Rows, scope: Scope, codes: Codes, sizes: Counts) -> Columns:
+    """Prepare to count pairs of all variables, whose codes are gathered."""
     n_variables, n_rows = codes.shape
     counts = np.zeros((n_variables, sizes.max()), np.int64)
     bits = np.zeros((n_variables, _FEW, (n_rows + 63) // 64), np.uint64)
@@ -73,7 +80,38 @@ def count_columns(codes: Codes, sizes: Counts) -> Columns:
         for code in range(sizes[v]):
             _write_bits(codes[v], code, bits[v, code])
             counts[v, code] = _shared(bits[v, code], bits[v, code])
-    return Columns(codes, sizes, counts, bits)
+    return Columns(records, rows, scope, codes, np.ones(n_variables, np.bool_), sizes, counts, bits)
+
+
+@kernel
+def counted_columns(records: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts) -> Columns:
+    """Prepare to count a few pairs, where it is known how often each code occurs: nothing is gathered yet."""
+    codes, is_ready = np.empty((scope.size, rows.size), np.uint8), np.zeros(scope.size, np.bool_)
+    bits = np.empty((scope.size, _FEW, (rows.size + 63) // 64), np.uint64)
+    return Columns(records, rows, scope, codes, is_ready, sizes, counts, bits)
+
+
+@kernel
+def set_column(columns: Columns, v: int, codes: Codes) -> None:
+    """Say what the codes of a variable are."""
+    put(columns.codes[v], START, codes)
+    _finish(columns, v)
+
+
+@kernel
+def _gather(columns: Columns, v: int) -> None:
+    own, place = columns.codes[v], columns.scope[v]
+    for i in range(own.size):
+        own[i] = columns.records[columns.rows[i], place]
+    _finish(columns, v)
+
+
+@kernel
+def _finish(columns: Columns, v: int) -> None:
+    if columns.sizes[v] <= _FEW:
+        for code in range(columns.sizes[v]):
+            _write_bits(columns.codes[v], code, columns.bits[v, code])
+    columns.is_ready[v] = True
 
 
 @kernel
@@ -98,7 +136,10 @@ def _shared(left: Bits, right: Bits) -> np.int64:
 @kernel
 def count_pair(columns: Columns, u: int, v: int, table: Table) -> None:
     """Count how many rows have each pair of two variables' codes."""
-    codes, sizes, counts, bits = columns
+    codes, sizes, counts, bits = columns.codes, columns.sizes, columns.counts, columns.bits
+    for i in (u, v):
+        if not columns.is_ready[i]:
+            _gather(columns, i)
     table[:] = 0
     if max(sizes[u], sizes[v]) <= _FEW:
         for a in range(sizes[u]):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from unlearnspn.independence.base import Groups
-from unlearnspn.independence.dependence import Dependence, Terms, learn_dependence, revise_dependence, search_again
+from unlearnspn.independence.dependence import Dependence, Terms, learn_dependence, revise_dependence
 from unlearnspn.independence.random_features import sines_of_levels
 from unlearnspn.slices import Rows, Slice
 
@@ -46,9 +46,7 @@ class RDC:
         self, statistics: Dependence, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
     ) -> Dependence:
         """Move rows from cell to cell of each pair asked, and search again if an answer is another one."""
-        terms = self._terms(data)
-        revised, same_answers = revise_dependence(statistics, terms, minus, plus)
-        return revised if same_answers else search_again(revised, terms, rows())
+        return revise_dependence(statistics, self._terms(data), minus, plus)
 
     def groups(self, statistics: Dependence, data: Slice) -> Groups:
         """Return the groups found."""
