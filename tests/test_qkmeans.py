@@ -9,7 +9,8 @@ from sklearn.cluster import KMeans
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
-from unlearnspn.clustering.lloyd import line_width, pick_seeds, rounds_at
+from unlearnspn.clustering.rounds import line_width, rounds_at
+from unlearnspn.clustering.seeding import pick_seeds
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD
 from unlearnspn.hashing import mix64
 from unlearnspn.portable_math import log

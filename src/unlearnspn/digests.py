@@ -29,7 +29,7 @@ from unlearnspn.blocks import (
     parts_at,
     scope_at,
 )
-from unlearnspn.clustering.lloyd import describe_rounds
+from unlearnspn.clustering.rounds import describe_rounds
 from unlearnspn.compiling import START, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, has_outside, undigested

@@ -10,7 +10,7 @@ from numba import types
 from numba.experimental import structref
 
 from unlearnspn.arrays import first_reaching
-from unlearnspn.clustering.lloyd import Space, line_offsets
+from unlearnspn.clustering.space import Space, line_offsets
 from unlearnspn.coding import Codes, Features, Levels
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Bits, Rows
@@ -60,7 +60,8 @@ class Ground(structref.StructRefProxy):
     tables_above: int
     logs: Counts
     n_clusters: int
-    max_rounds: int
+    #: None if there are none, so that nothing of them is compiled.
+    max_rounds: int | None
     #: The lattice's spacing among so many variables.
     spacings: Counts
 
@@ -92,7 +93,7 @@ def make_ground(
     tables_above: int,
     logs: Counts,
     n_clusters: int,
-    max_rounds: int,
+    max_rounds: int | None,
     spacings: Counts,
 ) -> Ground:
     """Make a ground; compiled, so that the constructor comes from the cache."""
@@ -137,6 +138,7 @@ def space_of(ground: Ground, scope: Scope, key: np.uint64) -> Space:
         key,
         ground.n_clusters,
         ground.spacings[scope.size],
+        ground.max_rounds,
     )
 
 

@@ -40,7 +40,9 @@ from unlearnspn.blocks import (
     parts_at,
     room_for,
 )
-from unlearnspn.clustering.lloyd import copy_lines, go_on, learn_rounds, next_centroids, pick_seeds, rounds_at
+from unlearnspn.clustering.lloyd import go_on, learn_rounds
+from unlearnspn.clustering.rounds import rounds_at
+from unlearnspn.clustering.seeding import pick_seeds
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
@@ -156,15 +158,11 @@ def _ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Known) ->
 def _cluster(ground: Ground, plot: Plot, rows: Rows, known: Known) -> tuple[Words, Counts]:
     space = space_of(ground, plot.scope, plot.key)
     if known.clustering.size == 0 or known.n_rounds < 0:
-        return learn_rounds(space, pick_seeds(space, rows), rows, ground.max_rounds)
+        return learn_rounds(space, pick_seeds(space, rows), rows)
     rounds = rounds_at(known.clustering, START, space.offsets[-1])
     if known.n_rounds == len(rounds.sums):
         return known.clustering, np.zeros(0, np.int64)
-    n_known = known.n_rounds + 1
-    centroids = rounds.centroids[: n_known + 1].copy()
-    copy_lines(next_centroids(space, rounds, known.n_rounds), centroids[n_known])
-    counts, sums = rounds.counts[:n_known].copy(), rounds.sums[:n_known].copy()
-    return go_on(space, rounds.seeds, centroids, counts, sums, rows, ground.max_rounds)
+    return go_on(space, rounds, known.n_rounds, rows)
 
 
 @kernel

@@ -142,7 +142,7 @@ class Learner:
             asks.tables_above,
             x_log_x_table(),
             means.n_clusters,
-            means.max_rounds,
+            means.max_rounds or None,
             np.array([means.spacing(n) for n in range(n_variables + 1)], np.int64),
         )
 

@@ -29,7 +29,9 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.clustering.lloyd import label, length_of_rounds, revise_rounds, rounds_at
+from unlearnspn.clustering.lloyd import revise_rounds
+from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
+from unlearnspn.clustering.space import label
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of

@@ -38,7 +38,9 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.clustering.lloyd import Rounds, Space, label, rounds_at, rounds_that_hold, shift_rounds
+from unlearnspn.clustering.lloyd import rounds_that_hold, shift_rounds
+from unlearnspn.clustering.rounds import Rounds, rounds_at
+from unlearnspn.clustering.space import Space, label
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope

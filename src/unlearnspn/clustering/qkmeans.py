@@ -14,19 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlearnspn.clustering.base import Labels
-from unlearnspn.clustering.lloyd import (
-    Space,
-    describe_rounds,
-    go_on,
-    label,
-    learn_rounds,
-    line_offsets,
-    line_width,
-    next_centroids,
-    pick_seeds,
-    revise_rounds,
-    rounds_at,
-)
+from unlearnspn.clustering.lloyd import go_on, learn_rounds, revise_rounds
+from unlearnspn.clustering.rounds import describe_rounds, line_width, rounds_at
+from unlearnspn.clustering.seeding import pick_seeds
+from unlearnspn.clustering.space import Space, label, line_offsets
 from unlearnspn.coding import FEATURE_STD
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import fingerprint
@@ -56,7 +47,7 @@ class QKMeans:
 
     def learn_from(self, seeds: Rows, data: Slice, rows: Rows) -> Words:
         """Run the rounds from known seeds."""
-        return learn_rounds(self.space(data), seeds, rows, self.max_rounds)[0]
+        return learn_rounds(self.space(data), seeds, rows)[0]
 
     def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
         """Repeat the rounds with the changed rows; run those on all rows that come out different."""
@@ -67,11 +58,7 @@ class QKMeans:
             return revised
         if holding < 0:
             return self.learn(data, rows())
-        found = next_centroids(space, rounds, holding)
-        centroids = np.concatenate([rounds.centroids[: holding + 1], found[None]])
-        known = holding + 1
-        counts, sums = rounds.counts[:known], rounds.sums[:known]
-        return go_on(space, rounds.seeds, centroids, counts, sums, rows(), self.max_rounds)[0]
+        return go_on(space, rounds, holding, rows())[0]
 
     def assign(self, statistics: Words, data: Slice, rows: Rows) -> Labels:
         """Return the nearest final centroid of each row."""
@@ -106,6 +93,7 @@ class QKMeans:
             np.uint64(data.key),
             self.n_clusters,
             self.spacing(data.scope.size),
+            self.max_rounds or None,
         )
 
     def spacing(self, n_variables: int) -> int:
