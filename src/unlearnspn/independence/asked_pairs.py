@@ -31,6 +31,8 @@ NAMES, HALF_G, TOTAL, PER_PAIR = 0, 1, 2, 3
 
 #: With so many rows for each pair of variables, tables take no more room than rows do.
 _ROWS_FOR_TABLES = 3
+#: A row in a table takes as long as so many cells, when G is computed from all of them.
+_CELLS_FOR_A_ROW = 16
 _FREEDOM_BITS, _PLACE_BITS = 20, 20
 _FREEDOM_FACTOR, _TOTAL_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
@@ -234,6 +236,43 @@ def _gain_of_g(in_cell: int, in_row: int, in_column: int, others: int, logs: Cou
 
 
 @kernel
+def _shift_table(
+    words: Words,
+    pair: int,
+    cells: Counts,
+    hub: int,
+    other: int,
+    n_columns: int,
+    a: int,
+    b: int,
+    logs: Counts,
+    alike: Counts,
+    sign: int,
+) -> None:
+    """Count one row in, or out, in the table of a pair, whose words start somewhere."""
+    cell, gone = a * n_columns + b, sign < 0
+    cells[cell] -= gone
+    if a > 0 and b > 0:
+        in_row, in_column = START, START
+        if alike.size:
+            in_row, in_column = alike[hub] - cells[a * n_columns], alike[other] - cells[b]
+        else:
+            for c in range(1, n_columns):
+                in_row += cells[a * n_columns + c]
+            for c in range(1, cells.size // n_columns):
+                in_column += cells[c * n_columns + b]
+        others = words[pair + TOTAL] - gone
+        words[pair + HALF_G] += sign * _gain_of_g(cells[cell], in_row, in_column, others, logs)
+        words[pair + TOTAL] += sign
+        cells[cell] += not gone
+        if in_row == 0 or in_column == 0:
+            freedom = g_statistic(cells, cells.size // n_columns, n_columns, logs)[1]
+            words[pair + NAMES] = name(hub, other, freedom, read_name(words[pair + NAMES])[3])
+    else:
+        cells[cell] += not gone
+
+
+@kernel
 def _shift_tables(
     words: Words,
     start: int,
@@ -254,29 +293,15 @@ def _shift_tables(
         u, v = scope[hub], scope[other]
         n_rows, n_columns = sizes[u], sizes[v]
         cells, before = words[at : at + n_rows * n_columns], _value(words, pair)
-        for row in rows:
-            a, b = int(codes[row, u]), int(codes[row, v])
-            cell = a * n_columns + b
-            gone = sign < 0
-            cells[cell] -= gone
-            if a > 0 and b > 0:
-                in_row, in_column = START, START
-                if alike.size:
-                    in_row, in_column = alike[hub] - cells[a * n_columns], alike[other] - cells[b]
-                else:
-                    for c in range(1, n_columns):
-                        in_row += cells[a * n_columns + c]
-                    for c in range(1, n_rows):
-                        in_column += cells[c * n_columns + b]
-                others = words[pair + TOTAL] - gone
-                words[pair + HALF_G] += sign * _gain_of_g(cells[cell], in_row, in_column, others, logs)
-                words[pair + TOTAL] += sign
-                cells[cell] += not gone
-                if in_row == 0 or in_column == 0:
-                    freedom = g_statistic(cells, n_rows, n_columns, logs)[1]
-                    words[pair + NAMES] = name(hub, other, freedom, depends)
-            else:
-                cells[cell] += not gone
+        if alike.size or _CELLS_FOR_A_ROW * rows.size < cells.size:
+            for row in rows:
+                a, b = int(codes[row, u]), int(codes[row, v])
+                _shift_table(words, pair, cells, hub, other, n_columns, a, b, logs, alike, sign)
+        else:
+            for row in rows:
+                cells[int(codes[row, u]) * n_columns + int(codes[row, v])] += sign
+            words[pair + HALF_G], freedom, words[pair + TOTAL] = g_statistic(cells, n_rows, n_columns, logs)
+            words[pair + NAMES] = name(hub, other, freedom, depends)
         _add_to_hash(words, start, prints[u, 0], prints[v, 0], _value(words, pair) - before)
         at += n_rows * n_columns
 
