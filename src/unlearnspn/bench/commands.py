@@ -70,6 +70,9 @@ def scale(
         int | None, typer.Option(min=5, max=1000, help="Their columns. [default: 50, quick: 20]")
     ] = None,
     removals: Annotated[int | None, typer.Option(min=2, help="Removals one by one. [default: 200, quick: 50]")] = None,
+    min_rows: Annotated[
+        int | None, typer.Option(min=1, help="Nodes of at most so many records are not split. [default: SPN's]")
+    ] = None,
     quick: Quick = False,
     json: Json = None,
     plot: Plot = None,
@@ -80,7 +83,7 @@ def scale(
     Each table is measured in a process of its own. 1e7 rows fit into 16 GB with --columns 20.
     """
     module = _load("scale")
-    _deliver(module, module.Plan.of(data, sizes, columns, removals, quick), json, plot, progress)
+    _deliver(module, module.Plan.of(data, sizes, columns, removals, min_rows, quick), json, plot, progress)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,17 +34,20 @@ class Growth:
     checked: list[str]
 
 
-def measure_growth(case: Case, removals: int, batch_share: float) -> Growth:
-    """Train, let the table go, remove records one by one and in a batch, and compare with fresh fits."""
-    _warm_up(case)
+def measure_growth(case: Case, removals: int, batch_share: float, **params: Any) -> Growth:
+    """Train, let the table go, remove records one by one and in a batch, and compare with fresh fits.
+
+    `params` are those of the estimator.
+    """
+    _warm_up(case, params)
     before = resident_bytes()
-    spn, train = _train(case.load())
+    spn, train = _train(case.load(), params)
     after = resident_bytes()
     data = case.load()  # again, and the same: for fresh fits
     rows = np.random.default_rng(0).permutation(len(data.frame))
     n_batch = max(1, round(batch_share * len(rows)))
     singles, batch = rows[:removals].tolist(), rows[removals : removals + n_batch].tolist()
-    check = _Check(spn, data)
+    check = _Check(spn, data, params)
     seconds = _remove(spn, singles, check)
     with Stopwatch() as watch:
         spn.unlearn(batch)
@@ -52,17 +56,17 @@ def measure_growth(case: Case, removals: int, batch_share: float) -> Growth:
     return Growth(*data.frame.shape, train, kept, seconds, watch.seconds, check.done)
 
 
-def _warm_up(case: Case) -> None:
+def _warm_up(case: Case, params: dict[str, Any]) -> None:
     """Have everything compiled before time is taken or memory measured."""
     data = case.load_some(_WARM_UP_ROWS)
-    spn = data.spn().fit(data.frame)
+    spn = data.spn(**params).fit(data.frame)
     for leaving in range(20):
         spn.unlearn([leaving])
     spn.unlearn(list(range(20, 60)))
 
 
-def _train(data: Dataset) -> tuple[SPN, float]:
-    spn = data.spn()
+def _train(data: Dataset, params: dict[str, Any]) -> tuple[SPN, float]:
+    spn = data.spn(**params)
     with Stopwatch() as watch:
         spn.fit(data.frame)
     return spn, watch.seconds
@@ -83,13 +87,14 @@ def _remove(spn: SPN, leaving: list[int], check: _Check) -> list[float]:
 class _Check:
     """Compares a model with fresh fits on what is left of its table."""
 
-    def __init__(self, spn: SPN, data: Dataset) -> None:
+    def __init__(self, spn: SPN, data: Dataset, params: dict[str, Any]) -> None:
         self.spn = spn
         self.data = data
+        self.params = params
         self.done: list[str] = []
 
     def __call__(self, gone: list[int], when: str) -> None:
         left = np.delete(np.arange(len(self.data.frame)), gone)
-        fresh = self.data.spn().fit(self.data.frame.iloc[left], ids=left)
+        fresh = self.data.spn(**self.params).fit(self.data.frame.iloc[left], ids=left)
         require_equal(Digests.of(self.spn), Digests.of(fresh), f"{self.data.name}, after {when}")
         self.done.append(when)

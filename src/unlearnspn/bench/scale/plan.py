@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from unlearnspn import SPN
 from unlearnspn.bench.datasets import Dataset, load, split_missing
 from unlearnspn.bench.generated import generate
 
@@ -52,10 +53,19 @@ class Plan:
     removals: int = 200
     #: The share of the rows that leave in one batch at the end.
     batch_share: float = 0.01
+    min_rows: int = SPN().min_rows
     left_out: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, folder: Path | None, sizes: str | None, columns: int | None, removals: int | None, quick: bool) -> Plan:
+    def of(
+        cls,
+        folder: Path | None,
+        sizes: str | None,
+        columns: int | None,
+        removals: int | None,
+        min_rows: int | None,
+        quick: bool,
+    ) -> Plan:
         """Return the plan that options ask for; None stands for the default."""
         names, left_out = split_missing(FROM_ELSEWHERE, folder)
         if quick:
@@ -65,12 +75,14 @@ class Plan:
         n_columns = columns or (20 if quick else 50)
         cases = [Case(name, folder=folder) for name in names]
         cases += [Case("generated", n_rows, n_columns) for n_rows in rows]
-        return cls(tuple(cases), removals or (50 if quick else cls.removals), left_out=left_out)
+        removals = removals or (50 if quick else cls.removals)
+        return cls(tuple(cases), removals, min_rows=min_rows or cls.min_rows, left_out=left_out)
 
     def parameters(self) -> dict[str, Any]:
         """Return what the run depends on."""
         cases = [{key: value for key, value in asdict(case).items() if key != "folder"} for case in self.cases]
-        return {"tables": cases, "removals": self.removals, "batch_share": self.batch_share}
+        numbers = {"removals": self.removals, "batch_share": self.batch_share, "min_rows": self.min_rows}
+        return {"tables": cases, **numbers}
 
 
 def read_sizes(text: str) -> list[int]:

@@ -28,7 +28,7 @@ _LEAST_ROWS_FOR_MEMORY = 100_000
 
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
     """Measure all tables."""
-    training, removal = _training_section(), _removal_section(plan)
+    training, removal = _training_section(plan), _removal_section(plan)
     bar.begin("growing", len(plan.cases))
     medians: dict[int | None, float] = {}
     for case in plan.cases:
@@ -47,7 +47,7 @@ def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
 def _in_a_new_process(case: Case, plan: Plan) -> Growth:
     """Measure a table where no other has left memory or threads behind."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measure_growth, case, plan.removals, plan.batch_share).result()
+        return pool.submit(measure_growth, case, plan.removals, plan.batch_share, min_rows=plan.min_rows).result()
 
 
 def training_row(case: Case, growth: Growth) -> Row:
@@ -89,7 +89,7 @@ def _only_if(meant: bool, target: Target) -> Target | None:
     return target if meant else None
 
 
-def _training_section() -> Section:
+def _training_section(plan: Plan) -> Section:
     columns = [
         Column("data", "table"),
         Column("rows", "rows"),
@@ -99,8 +99,8 @@ def _training_section() -> Section:
         Column("times_records", "times\nfloat64", 2),
     ]
     notes = [
-        "SPN() from a data frame. Bytes: what stays in the process when the table is gone; beside it, how many times "
-        "the records as float64."
+        f"SPN(min_rows={plan.min_rows}) from a data frame. Bytes: what stays in the process when the table is gone; "
+        "beside it, how many times the records as float64."
     ]
     return Section("training", "Training and memory", columns, notes=notes)
 
