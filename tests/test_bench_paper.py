@@ -10,11 +10,12 @@ from unlearnspn import SPN
 from unlearnspn.bench.checking import NotRetrainedError
 from unlearnspn.bench.datasets import load
 from unlearnspn.bench.generated import generate
-from unlearnspn.bench.paper import large_training, likelihood, removal, training
+from unlearnspn.bench.paper import large_training, likelihood, many_rows, removal, training
 from unlearnspn.bench.paper.floors import deviation_floors
 from unlearnspn.bench.paper.peer_trials import Trial, options_of
 from unlearnspn.bench.paper.plan import Plan
 from unlearnspn.bench.paper.samples import Source
+from unlearnspn.bench.peers.client import Learned
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,23 @@ def test_training_is_timed_with_and_without_state(sample):
     assert row["overhead"].value == pytest.approx(1.2)
     assert row["overhead"].reached is False
     assert row["spflow_ratio"].value == pytest.approx(120.0)
+
+
+class FakeWorker:
+    """A library that takes ten seconds for each hundred rows."""
+
+    def learn(self, rows, n_categories, **options):
+        return Learned({}, len(rows) / 10)
+
+
+def test_training_on_many_rows_is_compared_with_spflow():
+    sample = Source.of(generate(1300, 6)).sample(seed=0, n_rows=1200)
+    assert (len(sample.rows), len(sample.held_out)) == (1200, 100)
+    row = many_rows.compare(sample, FakeWorker())
+    assert (row["rows"], row["spflow_train_s"]) == (1200, 120.0)
+    assert row["spflow_ratio"].value == pytest.approx(120.0 / row["train_s"])
+    assert row["spflow_ratio"].target.bound == 50.0
+    assert "spflow_ratio" not in many_rows.compare(sample, None)
 
 
 def test_floors_are_those_of_our_leaves():

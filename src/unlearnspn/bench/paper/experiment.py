@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from statistics import fmean
 
 from unlearnspn.bench.datasets import load
-from unlearnspn.bench.paper import large_training, likelihood, removal, training
+from unlearnspn.bench.paper import large_training, likelihood, many_rows, removal, training
 from unlearnspn.bench.paper.peer_trials import DEEPROB_KIT, SPFLOW, PeerTrials
 from unlearnspn.bench.paper.plan import SETTINGS, Plan
 from unlearnspn.bench.paper.samples import Sample, Source
@@ -18,12 +18,13 @@ NAME = "paper"
 
 
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
-    """Measure removals, training, training on whole splits, and likelihood."""
+    """Measure removals, training, training on many rows and on whole splits, and likelihood."""
     with ExitStack() as stack:
         trials = None
         if plan.peers:
             trials = stack.enter_context(PeerTrials(plan.environments, plan.peer_trainings))
         yield from _removals_and_training(plan, trials, bar)
+        yield from _many_rows(plan, trials, bar)
         yield from _large_training(plan, trials, bar)
         yield from _likelihood(plan, trials, bar)
 
@@ -55,6 +56,17 @@ def _spflow_seconds(name: str, samples: list[Sample], trials: PeerTrials, bar: B
         seconds.append(trials.of(SPFLOW, sample).seconds)
         bar.step()
     return seconds
+
+
+def _many_rows(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
+    if plan.quick or many_rows.DATA not in plan.removal_data:
+        return
+    section = many_rows.new_section()
+    bar.begin("training on many rows", 1)
+    sample = Source.of(load(many_rows.DATA, plan.folder)).sample(seed=0, n_rows=many_rows.N_MANY)
+    section.rows.append(many_rows.compare(sample, trials.worker(SPFLOW) if trials else None))
+    bar.step()
+    yield section
 
 
 def _large_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:

@@ -45,9 +45,9 @@ class Source:
         """Code a data set."""
         return cls(data, *coded(data))
 
-    def sample(self, seed: int) -> Sample:
+    def sample(self, seed: int, n_rows: int = N_ROWS) -> Sample:
         """Draw rows to learn from, and others to score."""
-        drawn = np.random.default_rng(seed).permutation(len(self.rows))[: N_ROWS + N_HELD_OUT]
-        learned, held_out = drawn[:N_ROWS], drawn[N_ROWS:]
+        drawn = np.random.default_rng(seed).permutation(len(self.rows))[: n_rows + N_HELD_OUT]
+        learned, held_out = drawn[:n_rows], drawn[n_rows:]
         data = replace(self.data, frame=self.data.frame.iloc[learned])
         return Sample(seed, data, self.rows[learned], self.rows[held_out], self.n_categories)
