@@ -85,8 +85,8 @@ def test_training_is_timed_with_and_without_state(sample):
 class FakeWorker:
     """A library that takes ten seconds for each hundred rows."""
 
-    def learn(self, rows, n_categories, **options):
-        return Learned({}, len(rows) / 10)
+    def learn(self, table, n_categories, **options):
+        return Learned({}, len(table) / 10)
 
 
 def test_training_on_many_rows_is_compared_with_spflow():
