@@ -1,5 +1,8 @@
 """Q-k-means: scikit-learn's k-means when the lattice is fine, and all that the lattice is for when it is not."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -254,3 +257,21 @@ def test_three_clusters_are_found():
     assert sorted(clustering.sizes(words).tolist()) == [10, 20, 30]
     labels = clustering.assign(words, data, data.records.rows)
     assert [len(set(part.tolist())) for part in np.split(labels, [30, 50])] == [1, 1, 1]
+
+
+_COMPILE = """
+import numpy as np
+from unlearnspn.clustering.lloyd import _run_rounds, learn_rounds
+from unlearnspn.clustering.space import Space
+counts, keys = np.arange(4), np.arange(4, dtype=np.uint64)
+features = np.array([[0], [1], [90], [91]], np.int16)
+for max_rounds in (None, 1):
+    space = Space(features, keys, counts[:1], np.ones(1, bool), 2 * counts[:2], keys[None], keys[0], 2, 8, max_rounds)
+    print(learn_rounds(space, counts[[0, 3]], counts)[1].tolist(), len(_run_rounds._part.overloads))
+"""
+
+
+def test_without_rounds_nothing_of_them_is_compiled(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["[0, 0, 1, 1] 0", "[0, 0, 1, 1] 1"]
