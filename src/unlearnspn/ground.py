@@ -15,9 +15,7 @@ from unlearnspn.coding import Codes, Features, Levels
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Bits, Rows
 from unlearnspn.hashing import Keys
-from unlearnspn.slices import Counts, Scope
-
-Flags = npt.NDArray[np.bool_]
+from unlearnspn.slices import Counts, Flags, Scope
 
 
 @structref.register

@@ -13,8 +13,9 @@ from unlearnspn.records import Records
 
 Scope = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
-__all__ = ["Counts", "Rows", "Scope", "Slice"]
+__all__ = ["Counts", "Flags", "Rows", "Scope", "Slice"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

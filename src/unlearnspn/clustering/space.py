@@ -14,14 +14,13 @@ import numpy.typing as npt
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
 from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys
-from unlearnspn.slices import Counts, Rows, Scope
+from unlearnspn.slices import Counts, Flags, Rows, Scope
 
 #: An indicator that is half the time on deviates by one standard deviation.
 ONE = 2 * FEATURE_STD
 #: Indices are unsigned in loops over rows: whether one is negative has not to be asked, which takes longer than to add.
 _NEXT = np.uint64(1)
 
-Flags = npt.NDArray[np.bool_]
 Lines = npt.NDArray[np.int64]
 
 

@@ -16,13 +16,12 @@ from numba.extending import intrinsic
 from unlearnspn.arrays import put
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import START, kernel
-from unlearnspn.slices import Counts, Rows, Scope
+from unlearnspn.slices import Counts, Flags, Rows, Scope
 
 #: Up to so many codes a variable's rows are kept as sets of bits, too.
 _FEW = 8
 
 Bits = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
 Table = npt.NDArray[np.int32]
 
 
