@@ -175,3 +175,24 @@ def apply_request(spn, sequence, held, kind, numbers):
     sources = sources[: len(chosen)]
     held.rows.update(zip(chosen, sources, strict=True))
     return send(sequence.pool[sources], ids=[sequence.name(number) for number in chosen])
+
+
+def assert_like_retraining(sequence):
+    """Make all requests, and compare the model after each with one learned afresh: digests, report, densities."""
+    rng = np.random.default_rng(sequence.shuffle)
+    held = Held({number: number for number in range(sequence.n_first)})
+    X, ids = held.table(sequence, rng)
+    spn = sequence.estimator().fit(X, ids=ids)
+    for kind, numbers in sequence.requests:
+        before = spn.digest(), spn.state_digest()
+        report = apply_request(spn, sequence, held, kind, numbers)
+        if report is None:
+            continue
+        X, ids = held.table(sequence, rng)
+        fresh = sequence.estimator().fit(X, ids=ids)
+        assert spn.digest() == fresh.digest()
+        assert spn.state_digest() == fresh.state_digest()
+        assert (report.digest_before, report.state_digest_before) == before
+        assert (report.digest_after, report.state_digest_after) == (fresh.digest(), fresh.state_digest())
+        assert spn.score_samples(sequence.pool).tobytes() == fresh.score_samples(sequence.pool).tobytes()
+    assert spn.ids_ == sorted(sequence.name(number) for number in held.rows)

@@ -34,7 +34,7 @@ def test_no_leaf_takes_class_and_features_for_independent():
 
 def test_few_records_give_naive_bayes():
     bayes = GaussianNB(var_smoothing=0.0).fit(X, Y)
-    classifier = SPNClassifier(min_rows=200, alpha=1e-9, min_std=1e-6).fit(X, Y)
+    classifier = SPNClassifier(min_rows=200, factorization="naive", alpha=1e-9, min_std=1e-6).fit(X, Y)
     np.testing.assert_allclose(classifier.predict_proba(X), bayes.predict_proba(X), atol=1e-3)
     assert (classifier.predict(X) == bayes.predict(X)).all()
 

@@ -207,6 +207,108 @@ def test_parameters_for_reading():
         assert sum(line.values()) == pytest.approx(1.0, abs=1e-3)
 
 
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def normal(value, mean, std):
+    return math.exp(-0.5 * ((value - mean) / std) ** 2) / (std * math.sqrt(2 * math.pi))
+
+
+def mixed_columns(n_rows, seed, missing=0.0):
+    """Return two numbers and a category that depend on each other."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=n_rows)
+    columns = [numbers, np.round(2 * numbers + rng.normal(size=n_rows), 1), np.where(numbers > 0, "b", "a")]
+    return [[None if rng.random() < missing else value for value in column.tolist()] for column in columns]
+
+
+def alternatives(spn, v, columns):
+    """Return for each outcome of a variable that some record has, its code and density; then those of all others."""
+    coder, codes = spn._model.records.encoding.coders[v], spn._model.records.codes[:, v]
+    if v == 2:
+        found = [(coder.index[b"s" + c.encode()] + 1, lambda value, c=c: float(value == c)) for c in "ab"]
+        return found, lambda value: float(value not in ("a", "b"))
+    found, floor = [], 0.05 * coder.scale
+    for code in range(1, coder.n_codes):
+        values = [value for value, own in zip(columns[v], codes, strict=True) if own == code]
+        if values:
+            mean, std = np.mean(values), max(np.std(values), floor)
+            found.append((code, lambda value, mean=mean, std=std: normal(value, mean, std)))
+    return found, lambda value: normal(value, coder.centre, 4 * coder.scale)
+
+
+def density_by_hand(spn, columns, row):
+    """Sum over all outcomes that the variables may have had, by the formulas of the docstring."""
+    encoding, codes = spn._model.records.encoding, spn._model.records.codes
+    parents, each = tree_of(spn), [alternatives(spn, v, columns) for v in range(3)]
+    n_outcomes = [len(encoding.coders[v].edges) + 1 if v < 2 else 2 for v in range(3)]
+    total = 0.0
+    for chosen in itertools.product(*([*found, (None, others)] for found, others in each)):
+        weight = 1.0
+        for v, (code, density) in enumerate(chosen):
+            share = n_outcomes[v] - len(each[v][0]) + UNSEEN if code is None else 1.0
+            known, smooth = np.count_nonzero(codes[:, v]), ALPHA * (n_outcomes[v] + UNSEEN)
+            count = 0 if code is None else np.count_nonzero(codes[:, v] == code)
+            probability = (count + ALPHA * share) / (known + smooth)
+            above = None if parents[v] is None else chosen[parents[v]][0]
+            if above is not None:
+                given = codes[codes[:, parents[v]] == above, v]
+                joint = 0 if code is None else np.count_nonzero(given == code)
+                probability = (joint + ALPHA * share + BETA * probability) / (np.count_nonzero(given) + smooth + BETA)
+            weight *= probability * (1.0 if row[v] is None else density(row[v]))
+        total += weight
+    return total
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(3))
+def test_densities_of_numbers_by_hand(seed, missing):
+    columns = mixed_columns(80, seed, missing)
+    spn = SPN(min_rows=10**6, factorization=ChowLiu(ALPHA, BETA), n_bins=4).fit(object_table(*columns))
+    rows = [[0.1, 0.3, "a"], [-1.0, -2.0, "b"], [9.0, None, "a"], [None, 1.5, None], [0.0, 0.0, "never seen"]]
+    expected = [density_by_hand(spn, columns, row) for row in rows]
+    assert np.exp(spn.score_samples(np.array(rows, object))) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_tree_of_numbers_is_a_density():
+    columns = mixed_columns(80, 0)
+    spn = SPN(min_rows=10**6, factorization=ChowLiu(ALPHA, BETA)).fit(object_table(*columns))
+    for rest in ([None, "a"], [0.5, None], [None, None]):
+        grid = np.array([[x, *rest] for x in np.arange(-25.0, 25.0, 0.01).tolist()], object)
+        marginal = np.exp(spn.score_samples(np.array([[None, *rest]], object)))[0]
+        assert np.exp(spn.score_samples(grid)).sum() * 0.01 == pytest.approx(marginal, rel=1e-6)
+
+
+def test_numbers_in_a_tree_for_reading():
+    columns = mixed_columns(80, 0)
+    spn = SPN(min_rows=10**6, n_bins=4).fit(object_table(*columns))
+    (leaf,) = (node for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF)
+    assert list(leaf.parameters["bins"]) == ["x0", "x1"]
+    means = [line["mean"] for line in leaf.parameters["bins"]["x0"].values()]
+    assert means == sorted(means)
+    assert np.average(columns[0]) == pytest.approx(
+        sum(p * m for p, m in zip(np.bincount(spn._model.records.codes[:, 0])[1:] / 80, means, strict=True))
+    )
+
+
+def test_a_number_that_changes_within_its_bin_changes_the_digest():
+    columns = mixed_columns(80, 0)
+    spn = SPN(min_rows=10**6).fit(object_table(*columns))
+    edges = spn._model.records.encoding.coders[0].edges
+    row = next(i for i, value in enumerate(columns[0]) if value not in edges)
+    columns[0][row] = np.nextafter(columns[0][row], 0.0)
+    other = SPN(min_rows=10**6).fit(object_table(*columns))
+    assert np.array_equal(other._model.records.codes, spn._model.records.codes)
+    assert other.digest() != spn.digest()
+
+
+def test_numbers_that_tell_of_each_other_are_likelier_in_a_tree():
+    train, test = mixed_columns(500, 0), mixed_columns(500, 1)
+    tree = SPN(min_rows=1000).fit(object_table(*train))
+    naive = SPN(min_rows=1000, factorization="naive").fit(object_table(*train))
+    assert tree.score(object_table(*test)) > naive.score(object_table(*test)) + 0.5
+
+
 # -- in the network ----------------------------------------------------------------------------------------------------
 
 
@@ -222,10 +324,13 @@ def test_a_tree_takes_what_it_can_and_leaves_the_rest():
     )
     spn = SPN(min_rows=200, factorization="chow-liu", categorical_features=[1, 2, 3, 4]).fit(table)
     leaves = {node.scope: node.distribution for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF}
-    assert leaves == {("x1", "x3", "x4"): "chow-liu", ("x0",): "gaussian", ("x2",): "categorical"}
+    assert leaves == {("x0", "x1", "x3", "x4"): "chow-liu", ("x2",): "categorical"}
     spn.unlearn(list(range(80)))  # so few categories are left that x2 can take part
     leaves = {node.scope: node.distribution for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF}
-    assert leaves == {("x1", "x2", "x3", "x4"): "chow-liu", ("x0",): "gaussian"}
+    assert leaves == {("x0", "x1", "x2", "x3", "x4"): "chow-liu"}
+    poisson = SPN(min_rows=200, categorical_features=[1, 2, 3, 4], leaves={"x0": "histogram"}).fit(table)
+    leaves = {node.scope: node.distribution for node in poisson.root_.walk() if node.operation is Operation.CREATE_LEAF}
+    assert leaves == {("x1", "x3", "x4"): "chow-liu", ("x0",): "histogram", ("x2",): "categorical"}
 
 
 def test_constant_variables_stay_out_of_trees():

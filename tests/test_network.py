@@ -69,7 +69,8 @@ def spn(request):
         "rdc": {"independence": "rdc", "epsilon": 0.1, "max_rounds": 5},
         "three clusters": {"n_clusters": 3, "epsilon": 0.2, "max_rounds": 3},
     }
-    estimator = SPN(min_rows=8, categorical_features=list(CATEGORICAL), **parameters[request.param])
+    settings = {"categorical_features": list(CATEGORICAL), "factorization": "naive", **parameters[request.param]}
+    estimator = SPN(min_rows=8, **settings)
     fitted = estimator.fit(example_table(120))
     operations = {view.operation for view in fitted.root_.walk()}
     assert Operation.SPLIT_DATA in operations
@@ -136,7 +137,7 @@ def test_parameters_of_leaves_by_hand():
     numbers, letters = rng.normal(5.0, 2.0, 40), rng.choice(list("aab"), 40)
     table = [[n, str(c), 7.0] for n, c in zip(numbers, letters, strict=True)]
     table[0][0] = None
-    root = SPN(min_rows=100, alpha=ALPHA, min_std=0.05).fit(table).root_
+    root = SPN(min_rows=100, factorization="naive", alpha=ALPHA, min_std=0.05).fit(table).root_
     assert root.operation is Operation.SPLIT_UNINFORMATIVE
     leaves = {view.scope[0]: view for view in root.walk() if view.operation is Operation.CREATE_LEAF}
     assert leaves["x0"].parameters == pytest.approx({"mean": numbers[1:].mean(), "std": numbers[1:].std()}, rel=1e-12)

@@ -45,9 +45,9 @@ def mixture(row):
 @pytest.fixture(scope="module")
 def spn():
     """Two clusters, each with independent leaves."""
-    model = SPN(min_rows=12, threshold=0.2, n_clusters=2, epsilon=0.5, max_rounds=10, random_state=1).fit(
-        [list(row) for row in LEFT + RIGHT]
-    )
+    clusters = {"n_clusters": 2, "epsilon": 0.5, "max_rounds": 10, "random_state": 1}
+    rows = [list(row) for row in LEFT + RIGHT]
+    model = SPN(min_rows=12, threshold=0.2, factorization="naive", **clusters).fit(rows)
     root = model.root_
     assert root.operation is Operation.SPLIT_DATA
     assert sorted(child.n_records for child in root.children) == [8, 12]
@@ -145,7 +145,7 @@ def test_a_leaf_of_missing_categories_only_scores_no_nan():
 def test_a_leaf_of_missing_numbers_only_takes_the_centre_of_its_column():
     rows = [[9.0 * (i % 2), "left", 5.0 + 3 * (i % 2)] for i in range(20)]
     rows += [[100.0 + i % 2, "right", None] for i in range(20)]
-    model = SPN(min_rows=20, n_clusters=2, max_rounds=1).fit(rows)
+    model = SPN(min_rows=20, n_clusters=2, max_rounds=1, factorization="naive").fit(rows)
     leaves = [leaf.parameters for leaf in leaves_of(model) if leaf.scope == ("x2",)]
     (mean, std), own = sorted(((leaf["mean"], leaf["std"]) for leaf in leaves), key=lambda pair: pair == (6.5, 1.5))
     assert own == (6.5, 1.5)
@@ -169,6 +169,15 @@ def test_a_constant_column_scores_finite(constant):
     assert (elsewhere <= expected).all()
 
 
+def numbers_in(parameters):
+    """Yield all numbers among parameters, at whatever depth."""
+    for value in parameters.values():
+        if isinstance(value, dict):
+            yield from numbers_in(value)
+        elif isinstance(value, float):
+            yield value
+
+
 EXTREMES = [1e300, -1e300, 1e-300, -1e-300, 5e-324, 0.0, 1.0, 1.7e308, -1.7e308]
 
 
@@ -184,19 +193,21 @@ EXTREMES = [1e300, -1e300, 1e-300, -1e-300, 5e-324, 0.0, 1.0, 1.7e308, -1.7e308]
     ],
     ids=repr,
 )
+@pytest.mark.parametrize("factorization", ["naive", "chow-liu"])
 @pytest.mark.parametrize("independence", ["gtest", "rdc"])
-def test_huge_and_tiny_values_never_give_nan(values, independence):
+def test_huge_and_tiny_values_never_give_nan(values, independence, factorization):
     column = np.resize(np.array(values), 40)
     rows = np.column_stack([column, np.repeat(column[:20], 2)])
-    model = SPN(min_rows=4, independence=independence).fit(rows)
+    settings = {"min_rows": 4, "independence": independence, "factorization": factorization}
+    model = SPN(**settings).fit(rows)
     own = model.score_samples(rows)
     assert np.isfinite(own).all()
     grid = np.array([[x, y] for x in [*EXTREMES, np.nan] for y in [*EXTREMES, np.nan]])
     assert not np.isnan(model.score_samples(grid)).any()
     assert (model.score_samples(grid) < np.inf).all()
-    assert all(math.isfinite(p) for leaf in leaves_of(model) for p in leaf.parameters.values())
+    assert all(math.isfinite(p) for leaf in leaves_of(model) for p in numbers_in(leaf.parameters))
     model.unlearn(range(3))
-    assert model.digest() == SPN(min_rows=4, independence=independence).fit(rows[3:], ids=range(3, 40)).digest()
+    assert model.digest() == SPN(**settings).fit(rows[3:], ids=range(3, 40)).digest()
 
 
 def test_the_distance_of_two_huge_values_is_finite():
@@ -213,7 +224,7 @@ def test_a_leaf_of_missing_values_in_a_column_near_the_largest_double_is_finite(
     left = np.resize([0.0, 9.0, 3.0, 9.0], 40)
     rows = np.column_stack([side + left, np.append(huge, np.full(20, np.nan)), side])
     model = SPN(min_rows=4, threshold=0.5).fit(rows)
-    parameters = [p for leaf in leaves_of(model) for p in leaf.parameters.values()]
+    parameters = [p for leaf in leaves_of(model) for p in numbers_in(leaf.parameters)]
     assert all(map(math.isfinite, parameters))
     assert np.isfinite(model.score_samples(rows)).all()
 

@@ -3,7 +3,7 @@
 A block has a head, then its scope, which of its variables are informative, its sub-networks (where their blocks start)
 with their cluster numbers, its leaves (two words each: the variable, or -1 for a tree of all others, and where the
 statistics are), and then the statistics themselves: marginals, independence, clustering, and of leaves: moments, or the
-hash of a tree's pairs. Rows lie in a stretch of their own.
+hashes of a tree's pairs and values. Rows lie in a stretch of their own.
 
 A statistic that only Python can revise lies outside; a negative number in place of where it starts names it.
 """
@@ -54,8 +54,8 @@ _SPARE_ROWS, _SPARE_SHARE = 4, 8
 #: Kinds of leaves: moments and counts are shifted by compiled code, counts are among the marginals.
 OUTSIDE, MOMENTS, COUNTS = 0, 1, 2
 
-#: In place of the variable of a leaf: it is a tree. So many words are kept of it.
-TREE, TREE_WORDS = -1, 2
+#: In place of the variable of a leaf: it is a tree. So many words are kept of it: hashes of its pairs and values.
+TREE, TREE_WORDS = -1, 4
 
 
 class Inside(NamedTuple):

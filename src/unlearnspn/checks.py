@@ -26,7 +26,7 @@ from unlearnspn.errors import InvalidTableError
 from unlearnspn.estimators.density import DensityEstimator
 from unlearnspn.hashing import derive_key
 from unlearnspn.independence import IndependenceTest
-from unlearnspn.leaves import Bernoulli, Categorical, ChowLiu, Leaf, LearnedDistribution, check_support
+from unlearnspn.leaves import Bernoulli, Categorical, ChowLiu, Gaussian, Leaf, LearnedDistribution, check_support
 from unlearnspn.records import Records
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.slices import Rows, Slice
@@ -197,13 +197,13 @@ def _assert_same(one: DensityEstimator, other: DensityEstimator, X: Table, what:
 def check_leaf(leaf: Leaf[Any] | ChowLiu) -> None:
     """Revised statistics are those learned afresh, give the same part of a circuit, and know nothing of codes.
 
-    A leaf is tried on every column of `example_columns` that it can model, a tree on all categorical ones together.
+    A leaf is tried on every column of `example_columns` that it can model, a tree on all of them together.
     """
     columns = example_columns()
     if isinstance(leaf, ChowLiu):
-        together = [column for column in columns.values() if column[0] is Kind.CATEGORICAL]
+        together, others = list(columns.values()), (Categorical(), Gaussian())
         for alone in (Categorical(), Bernoulli()):
-            leaves = [alone if _can_model(alone, column) else Categorical() for column in together]
+            leaves = [next(each for each in (alone, *others) if _can_model(each, column)) for column in together]
             _check_distribution(leaf.over(leaves), *_tell_twice(together))
         return
     fitting = [column for column in columns.values() if _can_model(leaf, column)]

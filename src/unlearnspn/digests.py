@@ -41,7 +41,7 @@ from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
 from unlearnspn.walking import rounds_of
 
-FORMAT = b"unlearnspn 2"
+FORMAT = b"unlearnspn 3"
 _SIZE = 32
 _MASK = (1 << 64) - 1
 

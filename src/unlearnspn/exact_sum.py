@@ -129,6 +129,26 @@ def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, windo
 
 
 @kernel
+def add_by_code(
+    words: Words,
+    bits: Bits,
+    rows: Rows,
+    column: int,
+    codes: npt.NDArray[np.uint8],
+    variable: int,
+    window: tuple[int, int, int],
+) -> None:
+    """Put some rows of a column into moments for each code of a variable but 0, one after another."""
+    n_words = 1 + window[1] + window[2]
+    for row in rows:
+        code = int(codes[row, variable])
+        if code:
+            add_value(words, (code - 1) * n_words, bits[row, column], window, IN)
+    for at in range(0, words.size, n_words):
+        carry(words, at, window)
+
+
+@kernel
 def sum_columns(words: Words, bits: Bits, rows: Rows, columns: Rows, windows: npt.NDArray[np.int64]) -> None:
     """Put some rows of some columns into moments that lie one after another."""
     at = 0

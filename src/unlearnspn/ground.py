@@ -13,8 +13,9 @@ from unlearnspn.arrays import first_reaching
 from unlearnspn.clustering.space import Space, line_offsets
 from unlearnspn.coding import Codes, Features, Levels
 from unlearnspn.compiling import kernel
-from unlearnspn.exact_sum import Bits, Rows
+from unlearnspn.exact_sum import Bits, Rows, Words
 from unlearnspn.hashing import Keys
+from unlearnspn.pair_tables import shift_pairs_hash, shift_values_hash
 from unlearnspn.slices import Counts, Flags, Scope
 
 
@@ -149,6 +150,14 @@ def tree_scope(ground: Ground, scope: Scope, informative: npt.NDArray[Any]) -> S
             tree[n_joining] = scope[i]
             n_joining += 1
     return tree[:n_joining]
+
+
+@kernel
+def shift_tree(ground: Ground, words: Words, at: int, tree: Scope, rows: Rows, sign: int) -> None:
+    """Count rows in, or out, in what is kept of a tree."""
+    codes, prints = ground.codes, ground.prints
+    shift_pairs_hash(words, at, codes, rows, tree, prints, sign)
+    shift_values_hash(words, at + 2, codes, ground.bits, rows, tree, prints, ground.is_numeric, ground.place, sign)
 
 
 @kernel

@@ -45,11 +45,10 @@ from unlearnspn.clustering.rounds import rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
-from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
+from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs, wants_tables
 from unlearnspn.marginals import add_codes, hash_marginals
-from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.slices import Counts, Scope
 
 #: In place of where the statistics of a leaf start: Python has yet to learn them.
@@ -342,7 +341,7 @@ def write(
         kept[i], kept[i + 1] = v, at - node if number > 0 else number
         if v == TREE:
             tree = tree_scope(ground, scope, answer.informative)
-            shift_pairs_hash(words, at, ground.codes, rows, tree, ground.prints, IN)
+            shift_tree(ground, words, at, tree, rows, IN)
         elif number > 0:
             _write_moments(words, at, ground, v, rows, before)
         at += max(number, 0)

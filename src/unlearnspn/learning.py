@@ -14,8 +14,9 @@ from unlearnspn.blocks import COUNTS, MOMENTS, OUTSIDE, TREE_WORDS, Inside
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding, NumericCoder
+from unlearnspn.compiling import START
 from unlearnspn.exact_sum import Moments, Window, Words, sum_columns
-from unlearnspn.ground import Ground, make_ground
+from unlearnspn.ground import Ground, make_ground, shift_tree
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import GTest, IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, LearnedDistribution
@@ -24,7 +25,6 @@ from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.level_counts import LevelCounts
 from unlearnspn.marginals import add_codes, hash_marginals, informativeness, varies
 from unlearnspn.network import Factor, Node, Operation, cluster_key, scope_key
-from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.slices import Counts, Rows, Scope, Slice
@@ -72,7 +72,7 @@ class Learner:
     independence: IndependenceTest[Any]
     clustering: Clustering[Any]
     leaves: Sequence[Leaf[Any]]
-    #: The joint distribution of the categorical variables of a naive factorization, if they are to have one.
+    #: The joint distribution of the variables of a naive factorization that can form a tree, if they are to have one.
     tree: ChowLiu | None = None
     #: Whether nodes keep what was asked, so that it can be asked again.
     keeps_answers: bool = True
@@ -243,7 +243,7 @@ class Learner:
 
     def shift_tree(self, words: Words, scope: Scope, rows: Rows, sign: int) -> Words:
         """Count rows in, or out, in what is kept of a tree, and return it."""
-        shift_pairs_hash(words, 0, self.records.codes, rows, scope, self.encoding.prints, sign)
+        shift_tree(self.ground, words, START, scope, rows, sign)
         return words
 
     def with_tables(self, node: Node, rows: Rows) -> Node:

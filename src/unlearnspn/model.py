@@ -25,6 +25,7 @@ from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId, require_found
 from unlearnspn.independence import IndependenceTest
+from unlearnspn.leaf_size import min_rows_among
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.network import Node
@@ -45,7 +46,8 @@ class Settings:
 
     schema: Schema
     seed: int
-    min_rows: int
+    #: Up to how many records a node is not split; None to have it follow from how many there are.
+    min_rows: int | None
     n_bins: int
     independence: IndependenceTest[Any]
     clustering: Clustering[Any]
@@ -62,7 +64,7 @@ class Settings:
     @cached_property
     def all(self) -> bytes:
         """Fingerprint of everything."""
-        numbers = struct.pack("<QqQ", self.seed, self.min_rows, self.n_bins)
+        numbers = struct.pack("<QqQ", self.seed, self.min_rows or 0, self.n_bins)
         blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
         target = [] if self.target is None else [struct.pack("<q", self.target)]
         return fingerprint([self.released, numbers, *blocks, *target])
@@ -72,13 +74,20 @@ class Settings:
         """Where the root of a network stands."""
         return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"), keeps_rows=False)
 
-    def learner(self, records: Records, encoding: Encoding, keeps_answers: bool = True) -> Learner:
-        """Return the learner for records under an encoding."""
+    def min_rows_among(self, n_records: int) -> int:
+        """Return up to how many records a node is not split if there are so many in all."""
+        return min_rows_among(n_records) if self.min_rows is None else self.min_rows
+
+    def learner(
+        self, records: Records, encoding: Encoding, n_records: int | None = None, keeps_answers: bool = True
+    ) -> Learner:
+        """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
+        min_rows = self.min_rows_among(len(records) if n_records is None else n_records)
         clustering = self.clustering
         if self.target is not None:
-            clustering = ByClass(self.target, self.min_rows, clustering)
+            clustering = ByClass(self.target, min_rows, clustering)
         blocks = (self.independence, clustering, self.leaves, self.tree)
-        return Learner(records, encoding, self.min_rows, *blocks, keeps_answers)
+        return Learner(records, encoding, min_rows, *blocks, keeps_answers)
 
 
 class Model:
@@ -259,7 +268,7 @@ class _Request:
     """One change on its way: the network is changed first, then the records; until then all can be taken back.
 
     Where the coding of the values itself changes, everything is learned anew: on the same records with new codes, or,
-    where codes have to be given out anew, on fresh ones.
+    where codes have to be given out anew, on fresh ones. So it is where leaves are to be of another size.
     """
 
     digests: tuple[str, str]
@@ -271,6 +280,7 @@ class _Request:
         self._records: Records | None = None
         self._fresh: Model | None = None
         self._learner = model.learner
+        self._n_records = len(model.records) - staged.minus.size + staged.plus.size
         self.revision = Revision(model.learner, model.network)
 
     def carry_out(self) -> None:
@@ -300,17 +310,26 @@ class _Request:
         if staged.encoding is not records.encoding:
             # What is about to vanish must still be known while it is taken out.
             passing = staged.encoding.coming_from(records.encoding)
-            self.revision.learner = model.settings.learner(records, passing)
-            self._learner = model.settings.learner(records, staged.encoding)
+            self.revision.learner = self._learner_of(records, passing)
+            self._learner = self._learner_of(records, staged.encoding)
         elif staged.plus.size:
             # Room may have been made for new records.
-            self._learner = self.revision.learner = model.settings.learner(records, records.encoding)
-        self.revision.revise(staged.minus, staged.plus)
+            self._learner = self.revision.learner = self._learner_of(records, records.encoding)
+        if model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
+            self.revision.revise(staged.minus, staged.plus)
+        else:
+            self._learner = self.revision.learner = self._learner_of(records, staged.encoding)
+            rows = records.rows_after(staged.minus, staged.plus)
+            self.revision.learn_anew(model.settings.root_place, rows)
+
+    def _learner_of(self, records: Records, encoding: Encoding) -> Learner:
+        """Return the learner for as many records as there will be."""
+        return self.model.settings.learner(records, encoding, self._n_records)
 
     def _learn_recoded(self, rows: Rows) -> None:
         settings = self.model.settings
         self._records = self.model.records.recoded(self.staged)
-        self._learner = settings.learner(self._records, self.staged.encoding)
+        self._learner = self._learner_of(self._records, self.staged.encoding)
         self.revision.learner = self._learner
         self.model.network.inside = self._learner.inside
         self.revision.learn_anew(settings.root_place, rows)

@@ -1,7 +1,8 @@
 """Pair tables: for each pair of variables, how many records have each pair of codes.
 
 The tables of all pairs of some variables lie one after another in a single array, pairs (0, 1), (0, 2), … in the order
-of the scope. Where only their hash is kept, a record changes it in as many steps as there are variables.
+of the scope. Where only their hash is kept, a record changes it in as many steps as there are variables; the numbers
+that stand behind codes have a hash of their own.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import kernel
-from unlearnspn.exact_sum import Words
+from unlearnspn.exact_sum import Bits, Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import x_log_x
-from unlearnspn.slices import Counts, Rows, Scope, Slice
+from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
 
 
 class PairTables(NamedTuple):
@@ -86,6 +87,37 @@ def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Sc
             squares_high += second * second
         low += factor * (sum_low * sum_low - squares_low)
         high += factor * (sum_high * sum_high - squares_high)
+    hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
+
+
+@kernel
+def shift_values_hash(
+    hashes: Words,
+    at: int,
+    codes: Codes,
+    bits: Bits,
+    rows: Rows,
+    scope: Scope,
+    prints: Keys,
+    is_numeric: Flags,
+    place: Counts,
+    sign: int,
+) -> None:
+    """Count rows in, or out, in a hash of the numbers that some variables have with each code, twice."""
+    low, high = np.uint64(hashes[at]), np.uint64(hashes[at + 1])
+    factor = np.uint64(sign)
+    for v in scope:
+        if not is_numeric[v]:
+            continue
+        for row in rows:
+            code = codes[row, v]
+            if code:
+                value = np.uint64(bits[row, place[v]])
+                if value << np.uint64(1) == 0:  # zeros of either sign are equal
+                    value = np.uint64(0)
+                name = mix64(prints[v, code] ^ mix64(value))
+                low += factor * name
+                high += factor * mix64(name)
     hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 

@@ -43,10 +43,9 @@ from unlearnspn.clustering.rounds import Rounds, rounds_at
 from unlearnspn.clustering.space import Space, label
 from unlearnspn.compiling import IN, OUT, START, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
-from unlearnspn.ground import Ground, look_for_another, space_of, tree_scope
+from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
 from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs, wants_tables
-from unlearnspn.pair_tables import shift_pairs_hash
 from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rows_staying
 
 #: So many rows are looked at in one go where all there are may have to be.
@@ -129,7 +128,7 @@ def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int
             continue
         if v == TREE:
             tree = tree_scope(ground, scope_at(words, node), informative_at(words, node))
-            shift_pairs_hash(words, node + at, ground.codes, rows, tree, ground.prints, sign)
+            shift_tree(ground, words, node + at, tree, rows, sign)
             continue
         window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
         for row in rows:

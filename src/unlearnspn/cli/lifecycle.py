@@ -53,7 +53,11 @@ def fit(
     vault: given.VaultPath,
     min_rows: Annotated[
         int | None,
-        typer.Option("--min-rows", min=1, help="Sets of records up to this size are not split. Default: 200."),
+        typer.Option(
+            "--min-rows",
+            min=1,
+            help="Sets of records up to this size are not split. Default: by how many there are.",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="The seed of the model. Default: 0.")] = None,
     set: Annotated[

@@ -52,7 +52,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def __init__(
         self,
-        min_rows: int = 200,
+        min_rows: int | str = "auto",
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",

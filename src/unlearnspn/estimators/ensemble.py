@@ -61,7 +61,7 @@ class SPNEnsemble(DensityEstimator):
         self,
         n_members: int = 10,
         subsample: float = 1.0,
-        min_rows: int = 200,
+        min_rows: int | str = "auto",
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",

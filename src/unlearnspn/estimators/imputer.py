@@ -47,7 +47,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
     def __init__(
         self,
         how: How = "mean",
-        min_rows: int = 200,
+        min_rows: int | str = "auto",
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",

@@ -37,7 +37,7 @@ def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
     return Settings(
         schema=schema,
         seed=_seed(parameters["random_state"]),
-        min_rows=_at_least("min_rows", parameters["min_rows"], 1),
+        min_rows=_min_rows(parameters["min_rows"]),
         n_bins=_at_least("n_bins", parameters["n_bins"], 2, _MOST_BINS),
         independence=_independence(parameters["independence"], parameters["threshold"]),
         clustering=_clustering(parameters),
@@ -78,6 +78,14 @@ def _clustering(parameters: Mapping[str, Any]) -> Clustering[Any]:
         None if epsilon is None else _positive("epsilon", epsilon),
         _at_least("max_rounds", parameters["max_rounds"], 0),
     )
+
+
+def _min_rows(min_rows: Any) -> int | None:
+    if isinstance(min_rows, str):
+        if min_rows != "auto":
+            raise ValueError(f"min_rows={min_rows!r} is neither 'auto' nor a number")
+        return None
+    return _at_least("min_rows", min_rows, 1)
 
 
 def _tree(factorization: Any, alpha: float) -> ChowLiu | None:

@@ -11,8 +11,9 @@ class SPN(DensityEstimator, BaseSPN):
 
     Parameters
     ----------
-    min_rows : int, default=200
-        A node with at most so many records is not split any further (the paper's t).
+    min_rows : int or "auto", default="auto"
+        A node with at most so many records is not split any further (the paper's t). "auto" is 200, the paper's, below
+        20,000 records, and twice as many whenever there are twice as many records.
     independence : {"gtest", "rdc"} or an independence test, default="gtest"
         How variables are found independent: the G-test, or the paper's randomized dependence coefficient; both on
         integer counts that are revised exactly.
@@ -32,8 +33,8 @@ class SPN(DensityEstimator, BaseSPN):
         Which columns are categorical: those with strings, categories or booleans; all; or the ones listed, by mask,
         index or name. None for no column.
     factorization : {"naive", "chow-liu"} or a ChowLiu, default="chow-liu"
-        What a node that is not split any further becomes: independent leaves, or a Chow-Liu tree of its categorical
-        variables.
+        What a node that is not split any further becomes: independent leaves, or a Chow-Liu tree of its categories
+        and Gaussians.
     leaves : mapping, default=None
         Distributions for some columns, by column name: "gaussian", "exponential", "log-normal", "poisson" or
         "histogram" for numbers, "categorical" or "bernoulli" for categories, or a leaf. By default "gaussian" and
@@ -43,7 +44,7 @@ class SPN(DensityEstimator, BaseSPN):
     min_std : float, default=0.05
         The least standard deviation of Gaussian leaves, as a share of their column's.
     n_bins : int, default=6
-        Into how many bins numeric columns are coded for the G-test, at most.
+        Into how many bins numeric columns are coded for the G-test and for trees, at most.
     random_state : int, default=0
         The seed. It is part of the model: the same seed and records always give the same network.
 

@@ -1,25 +1,31 @@
-"""Chow-Liu trees: one distribution of several categorical variables, in place of a product of their own.
+"""Chow-Liu trees: one distribution of several variables, in place of a product of their own.
 
 Chow & Liu (1968): among all distributions in which every variable depends on one other at most, the one that follows
 the maximum spanning tree of mutual information is most likely. The tree is a function of the pair tables and derived
 from them whenever it is needed: mutual information is an integer here, so no order of summation can change the tree.
+A number takes part by its bin: it is a mixture of Gaussians, one for each bin, and what depends on it depends on which.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Input, Sum, Unit, categorical, mixture, product
+from unlearnspn.circuit.expressions import Expression, Sum, categorical, mixture, product
 from unlearnspn.coding import CategoricalCoder, Encoding
+from unlearnspn.exact_sum import Moments, add_by_code, plain
+from unlearnspn.hashing import fingerprint
+from unlearnspn.leaves.background import background
 from unlearnspn.leaves.base import Leaf
+from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, readable
+from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.spanning_tree import (
     Alphabet,
@@ -38,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ChowLiu:
-    """A tree of categorical variables, in which each depends on its parent.
+    """A tree of categories and numbers, in which each variable depends on its parent.
 
     The tree starts at the first variable. A variable's own probabilities p are those of `Categorical(alpha)`, or of
     `Bernoulli(alpha)` if that is its leaf. Given an outcome of its parent that m records have, d of them with the
@@ -46,6 +52,10 @@ class ChowLiu:
     had occurred `alpha` times more and `beta` more records knew nothing of the parent; without the 0.01 of what was
     never seen for a Bernoulli variable. Given an outcome of its parent that no record has, it is p. Records in which
     one of two variables is missing do not count for the two.
+
+    The outcomes of a number are the bins of its column. In a bin that some record has, it is normal, with mean and
+    deviation of the values there (the leaf's least deviation holds here, too). In all others and in what was never seen
+    together, it is normal around the column's centre, four times as wide as its scale.
 
     >>> ChowLiu().name
     'chow-liu'
@@ -63,13 +73,23 @@ class ChowLiu:
         return "chow-liu"
 
     def takes(self, leaf: Leaf[Any], encoding: Encoding, variable: int) -> bool:
-        """Tell whether a variable can be part of a tree: it has a code for each of its categories."""
+        """Tell whether a variable can be part of a tree: as a Gaussian, or with a code for each of its categories."""
         coder = encoding.coders[variable]
+        if type(leaf) is Gaussian:
+            return True
         return isinstance(coder, CategoricalCoder) and not coder.grouped and isinstance(leaf, FromCounts | HasOutcomes)
 
     def over(self, leaves: Sequence[Leaf[Any]]) -> TreeLeaf:
         """Return the distribution for variables that would have these leaves by themselves."""
         return TreeLeaf(self, leaves)
+
+
+class TreeStatistics(NamedTuple):
+    """What a tree follows from."""
+
+    pairs: PairTables
+    #: For each numeric variable, by number, the moments of its values in each bin.
+    in_bins: Mapping[int, tuple[Moments, ...]]
 
 
 class _Tree(NamedTuple):
@@ -87,9 +107,9 @@ class _Tree(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreeLeaf:
-    """The joint distribution of several categorical variables of a table.
+    """The joint distribution of several variables of a table.
 
-    A network keeps but the hash of its statistics, which are counted when the distribution is needed.
+    A network keeps but hashes of its statistics, which are counted when the distribution is needed.
     """
 
     settings: ChowLiu
@@ -100,25 +120,36 @@ class TreeLeaf:
         """The name under which the leaf is shown."""
         return self.settings.name
 
-    def learn(self, data: Slice, rows: Rows) -> PairTables:
-        """Count the tables of all pairs."""
-        return PairTables.learn(data, rows)
+    def learn(self, data: Slice, rows: Rows) -> TreeStatistics:
+        """Count the tables of all pairs, and sum numbers by bin."""
+        in_bins = {v: _sum_by_bin(data, v, rows) for v in data.scope.tolist() if data.records.is_numeric[v]}
+        return TreeStatistics(PairTables.learn(data, rows), in_bins)
 
-    def revise(self, statistics: PairTables, data: Slice, minus: Rows, plus: Rows) -> PairTables:
-        """Change one cell of each pair for each row."""
-        return statistics.revise(data, minus, plus)
+    def revise(self, statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
+        """Change one cell of each pair for each row, and the sums of one bin of each number."""
+        in_bins = {}
+        for v, before in statistics.in_bins.items():
+            changes = zip(before, _sum_by_bin(data, v, minus), _sum_by_bin(data, v, plus), strict=True)
+            in_bins[v] = tuple(old.minus(gone).plus(new) for old, gone, new in changes)
+        return TreeStatistics(statistics.pairs.revise(data, minus, plus), in_bins)
 
-    def fingerprint(self, statistics: PairTables, data: Slice) -> bytes:
-        """Return the hash of all cells."""
-        return statistics.hashes.tobytes()
+    def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
+        """Hash all cells, and the exact sums."""
+        sums = [part for bins in statistics.in_bins.values() for moments in bins for part in moments.to_bytes()]
+        return fingerprint([statistics.pairs.hashes.tobytes(), *sums])
 
-    def parameters(self, statistics: PairTables, data: Slice) -> Mapping[str, Any]:
-        """Return the parent of each variable, and its probabilities given each outcome that the parent has."""
+    def parameters(self, statistics: TreeStatistics, data: Slice) -> Mapping[str, Any]:
+        """Return each variable's parent, its probabilities given each outcome of that, and numbers by bin."""
         tree, names = self._tree(statistics, data), [data.records.schema.names[v] for v in data.scope]
         parents = {names[v]: None if u < 0 else names[u] for v, u in enumerate(tree.parents)}
-        return {"parents": parents, "probabilities": {names[v]: _readable_table(tree, v) for v in range(len(names))}}
+        probabilities = {names[v]: _readable_table(tree, v) for v in range(len(names))}
+        shown: dict[str, Any] = {"parents": parents, "probabilities": probabilities}
+        positions = [v for v in range(len(names)) if int(data.scope[v]) in statistics.in_bins]
+        if positions:
+            shown["bins"] = {names[v]: self._readable_bins(tree, statistics, data, v) for v in positions}
+        return shown
 
-    def express(self, statistics: PairTables, data: Slice) -> Expression:
+    def express(self, statistics: TreeStatistics, data: Slice) -> Expression:
         """Return the distribution as part of a circuit: given its outcome, a variable's children are independent.
 
         What follows from an outcome is the same whatever led to it, and one part of the circuit.
@@ -131,18 +162,30 @@ class TreeLeaf:
         given: list[list[Expression]] = [[] for _ in tree.parents]
         for v in reversed(tree.order):
             variable, table = int(data.scope[v]), tree.tables[v]
-            if not children[v]:
+            if not children[v] and variable not in statistics.in_bins:
                 given[v] = [categorical(variable, line[:-1]) for line in table]
                 continue
-            below = zip(*(given[child] for child in children[v]), strict=True)
-            alternatives = zip(_alternatives(tree.outcomes[v], tree.seen[v]), below, strict=True)
-            parts = tuple(product([Input(Unit.CATEGORICAL, variable, logs), *rest]) for logs, rest in alternatives)
+            alternatives = self._alternatives(tree, statistics, data, v)
+            below = zip(*(given[child] for child in children[v]), strict=True) if children[v] else repeat(())
+            parts = tuple(product([alone, *rest]) for alone, rest in zip(alternatives, below, strict=False))
             chosen = [*tree.seen[v], -1][: len(parts)]
             given[v] = [_choice(parts, weights) for weights in table[:, chosen].tolist()]
         return given[0][0]
 
-    def _tree(self, statistics: PairTables, data: Slice) -> _Tree:
-        scope, sizes, cells = data.scope, data.encoding.sizes, statistics.cells
+    def _alternatives(self, tree: _Tree, statistics: TreeStatistics, data: Slice, v: int) -> Sequence[Expression]:
+        """Return one thing each that a variable may be, on which all that follows depends.
+
+        That is every outcome that some record has; and all others together, if there are any.
+        """
+        variable, outcomes, seen = int(data.scope[v]), tree.outcomes[v], tree.seen[v]
+        if variable not in statistics.in_bins:
+            return [categorical(variable, logs) for logs in _certain_outcomes(outcomes, seen)]
+        bins, alone = statistics.in_bins[variable], replace(data, scope=data.scope[v : v + 1])
+        in_bins = [self.leaves[variable].express(bins[place], alone) for place in seen]
+        return [*in_bins, background(data.encoding.numeric(variable), variable)]
+
+    def _tree(self, statistics: TreeStatistics, data: Slice) -> _Tree:
+        scope, sizes, cells = data.scope, data.encoding.sizes, statistics.pairs.cells
         outcomes = [self._outcomes(data, v) for v in scope.tolist()]
         ends = np.cumsum([0, *(len(each.categories) for each in outcomes)])
         codes = np.concatenate([each.levels for each in outcomes]) + 1
@@ -164,14 +207,30 @@ class TreeLeaf:
         )
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:
-        return cast(HasOutcomes, self.leaves[variable]).outcomes(data, variable)
+        if not data.records.is_numeric[variable]:
+            return cast(HasOutcomes, self.leaves[variable]).outcomes(data, variable)
+        n_bins = data.encoding.numeric(variable).n_codes - 1
+        return Outcomes(tuple(range(n_bins)), np.arange(n_bins), UNSEEN)
+
+    def _readable_bins(self, tree: _Tree, statistics: TreeStatistics, data: Slice, v: int) -> dict[int, Any]:
+        variable, alone = int(data.scope[v]), replace(data, scope=data.scope[v : v + 1])
+        bins = statistics.in_bins[variable]
+        return {place: self.leaves[variable].parameters(bins[place], alone) for place in tree.seen[v]}
 
 
-def _alternatives(outcomes: Outcomes, seen: list[int]) -> list[Floats]:
-    """Return the log-probabilities of one thing each that a variable may be, on which all that follows depends.
+def _sum_by_bin(data: Slice, variable: int, rows: Rows) -> tuple[Moments, ...]:
+    """Sum a variable's values in each bin, exactly."""
+    records = data.records
+    window = records.totals.window(variable)
+    n_bins = data.encoding.numeric(variable).n_codes - 1
+    words = np.zeros(n_bins * window.n_words, np.int64)
+    bits, column = records.values.view(np.int64), int(records.place[variable])
+    add_by_code(words, bits, rows, column, records.codes, variable, plain(window))
+    return tuple(Moments.from_words(line, window) for line in words.reshape(n_bins, -1))
 
-    That is every outcome that some record has; and all others together, if there are any.
-    """
+
+def _certain_outcomes(outcomes: Outcomes, seen: list[int]) -> list[Floats]:
+    """Return the log-probabilities of categories, for each alternative that there is."""
     certain = _certainties(len(outcomes.categories) + 1)
     alternatives = [certain[place] for place in seen]
     if len(seen) < len(outcomes.categories):

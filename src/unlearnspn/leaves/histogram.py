@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Input, Unit, mixture, numeric
-from unlearnspn.coding import Levels, NumericCoder
+from unlearnspn.circuit.expressions import Expression, Input, Unit, mixture
+from unlearnspn.coding import Levels
 from unlearnspn.compiling import kernel
 from unlearnspn.hashing import fingerprint
+from unlearnspn.leaves.background import background
 from unlearnspn.leaves.level_counts import LevelCounts, count_levels, shift_levels
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.support import ANY_NUMBER, Support
@@ -24,8 +25,6 @@ from unlearnspn.tables import Category
 
 #: How many scales of the column the bins reach to either side of its centre.
 _REACH = 8.0
-#: The deviation of the background, in scales of the column.
-_BACKGROUND = 4.0
 #: Columns of a larger scale than this have no bins: their ends would not be finite.
 _LARGEST_SCALE = 2.0**1018
 
@@ -105,13 +104,13 @@ class Histogram:
         """Return the distribution as part of a circuit: a mixture of the bins and the background."""
         grid, counts, outside = self._counts(statistics, data)
         coder, inside = data.encoding.numeric(data.variable), int(counts.sum())
-        background = numeric(Unit.GAUSSIAN, data.variable, coder.centre, _background_std(coder))
+        others = background(coder, data.variable)
         if inside == 0:
-            return background
+            return others
         parameters = np.concatenate([_UNBOUNDED, [grid.start, grid.width], _log_densities(counts, grid.width)])
         total = inside + outside + self.alpha
         weights = [log(inside / total), log((outside + self.alpha) / total)]
-        return mixture([Input(Unit.HISTOGRAM, data.variable, parameters), background], weights)
+        return mixture([Input(Unit.HISTOGRAM, data.variable, parameters), others], weights)
 
     def categories(self, data: Slice) -> tuple[Category, ...]:
         """Return nothing: the variable is numeric."""
@@ -137,11 +136,6 @@ class Histogram:
 
 
 _UNBOUNDED = np.array([-math.inf, math.inf, 0.0])
-
-
-def _background_std(coder: NumericCoder) -> float:
-    std = _BACKGROUND * coder.scale
-    return std if math.isfinite(std) else coder.scale
 
 
 @kernel

@@ -53,7 +53,7 @@ class Plan:
     removals: int = 200
     #: The share of the rows that leave in one batch at the end.
     batch_share: float = 0.01
-    min_rows: int = SPN().min_rows
+    min_rows: int | str = SPN().min_rows
     left_out: list[str] = field(default_factory=list)
 
     @classmethod

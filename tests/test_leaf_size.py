@@ -1,0 +1,84 @@
+"""Leaves that grow with the table: another size of leaves is another model, to be learned anew on both ways."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sequences import assert_like_retraining, sequences
+from unlearnspn import SPN, SPNEnsemble, leaf_size
+from unlearnspn.leaf_size import min_rows_among
+
+
+def test_it_doubles_with_the_records_and_never_shrinks():
+    sizes = [min_rows_among(n) for n in range(1, 200_000, 97)]
+    assert sizes == sorted(sizes)
+    assert min_rows_among(19_999) == 200
+    for n in (20_000, 39_999, 123_456, 10**7):
+        assert min_rows_among(2 * n) == 2 * min_rows_among(n)
+        assert 50 <= n / min_rows_among(n) < 100
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Let leaves grow among a handful of records already."""
+    monkeypatch.setattr(leaf_size, "_LEAST", 2)
+    monkeypatch.setattr(leaf_size, "_AMONG", 8)
+
+
+#: The fixture says the same to all examples.
+SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=SUPPRESSED)
+@given(sequence=sequences(), n_first=st.sampled_from([7, 8, 9, 15, 16, 17, 31, 32, 33, 40]))
+def test_every_request_equals_retraining(small, sequence, n_first):
+    n_first = min(n_first, len(sequence.pool))
+    assert_like_retraining(replace(sequence, n_first=n_first, parameters={**sequence.parameters, "min_rows": "auto"}))
+
+
+def table(n_records):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 5, n_records)
+    return np.column_stack([group + rng.standard_normal(n_records), group, rng.standard_normal(n_records)])
+
+
+@pytest.mark.parametrize("make", [SPN, lambda **settings: SPNEnsemble(2, 0.5, **settings)], ids=["spn", "ensemble"])
+def test_records_that_leave_and_come_across_a_step(small, make):
+    X, estimator = table(70), make(threshold=0.2)
+    spn = estimator.fit(X)
+    for gone in (np.arange(10), np.arange(5), np.arange(0)):
+        held = spn.ids_
+        spn.unlearn([row for row in gone.tolist() if row in held])
+        back = [row for row in range(10) if row not in gone.tolist() and row not in held]
+        if back:
+            spn.learn(X[back], ids=back)
+        left = np.setdiff1d(np.arange(70), gone)
+        fresh = make(threshold=0.2).fit(X[left], ids=left)
+        assert (spn.digest(), spn.state_digest()) == (fresh.digest(), fresh.state_digest())
+        assert spn.score_samples(X).tobytes() == fresh.score_samples(X).tobytes()
+
+
+def test_a_step_is_planned_without_being_taken(small):
+    X = table(64)
+    spn = SPN(threshold=0.2).fit(X)
+    before = spn.digest(), spn.state_digest()
+    planned = spn.unlearn([0], dry_run=True)
+    assert (spn.digest(), spn.state_digest()) == before
+    done = spn.unlearn([0])
+    assert planned.digest_after == done.digest_after == SPN(threshold=0.2).fit(X[1:], ids=range(1, 64)).digest()
+    assert done.subnetworks_learned >= 1
+
+
+def test_a_number_stays_what_it_is():
+    X = table(20_001)
+    spn = SPN(min_rows=200).fit(X)
+    assert spn.unlearn([0, 1]).subnetworks_learned == 0
+    assert SPN().fit(X).digest() == SPN(min_rows=400).fit(X).digest()
+
+
+def test_other_words_are_refused():
+    with pytest.raises(ValueError, match="min_rows='large' is neither 'auto' nor a number"):
+        SPN(min_rows="large").fit([[1.0], [2.0]])
