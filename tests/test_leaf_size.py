@@ -15,10 +15,10 @@ from unlearnspn.leaf_size import min_rows_among
 def test_it_doubles_with_the_records_and_never_shrinks():
     sizes = [min_rows_among(n) for n in range(1, 200_000, 97)]
     assert sizes == sorted(sizes)
-    assert min_rows_among(19_999) == 200
-    for n in (20_000, 39_999, 123_456, 10**7):
+    assert min_rows_among(39_999) == 200
+    for n in (40_000, 79_999, 123_456, 10**7):
         assert min_rows_among(2 * n) == 2 * min_rows_among(n)
-        assert 50 <= n / min_rows_among(n) < 100
+        assert 100 <= n / min_rows_among(n) < 200
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_step_is_planned_without_being_taken(small):
 
 
 def test_a_number_stays_what_it_is():
-    X = table(20_001)
+    X = table(40_001)
     spn = SPN(min_rows=200).fit(X)
     assert spn.unlearn([0, 1]).subnetworks_learned == 0
     assert SPN().fit(X).digest() == SPN(min_rows=400).fit(X).digest()

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.conditioning import stacks
-from unlearnspn.circuit.density import Starts, Units, unit_values
+from unlearnspn.circuit.density import unit_values
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
-from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
 from unlearnspn.compiling import kernel
 
 _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)

@@ -8,22 +8,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from unlearnspn.arrays import put
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
-from unlearnspn.circuit.layout import Indices
+from unlearnspn.circuit.layout import Indices, Starts, Units
 from unlearnspn.circuit.log_add import log_add
+from unlearnspn.circuit.schedule import Schedule
 from unlearnspn.compiling import kernel
-
-Starts = npt.NDArray[np.int64]
-Units = npt.NDArray[np.uint8]
 
 _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
 #: About how many numbers the values of a block may take: they should stay in the processor's cache.
 _BLOCK_CELLS = 1 << 15
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 512
+#: Below this a sum of densities has lost bits.
+_LEAST_DENSITY = 1e-290
 
 
 @kernel
@@ -35,6 +34,7 @@ def log_density(
     log_weights: Floats,
     parameter_starts: Starts,
     parameters: Floats,
+    schedule: Schedule,
     numbers: Floats,
     places: Places,
     first_row: int,
@@ -44,18 +44,21 @@ def log_density(
 
     The rows are not cut out of their arrays for this, because lines that do not lie side by side are read slower.
     """
-    root = units.size - 1
-    lines, n_lines = _lines(units, child_starts, children)
-    size = min(max(_BLOCK_CELLS // n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK)
-    kept = np.empty((n_lines, size))
+    root, lines = units.size - 1, schedule.lines
+    size = min(max(_BLOCK_CELLS // schedule.n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK)
+    kept = np.empty((schedule.n_lines, size))
     for place in range(0, densities.size, size):
         length = min(size, densities.size - place)
         start, end = first_row + place, first_row + place + length
         for u in range(units.size):
-            if lines[u] < 0:
+            members = schedule.members[schedule.member_starts[u] : schedule.member_starts[u + 1]]
+            if lines[u] < 0 or members.size == 0:
                 continue
             total = kept[lines[u], :length]
             first, last = child_starts[u], child_starts[u + 1]
+            if members.size > 1:
+                _mix_together(kept, lines, members, child_starts, children, log_weights, schedule.weights, length)
+                continue
             if units[u] == _SUM:
                 _mix(kept, lines, children[first:last], log_weights[first:last], total)
                 continue
@@ -126,24 +129,6 @@ def combine(units: Units, child_starts: Starts, children: Indices, log_weights: 
 
 
 @kernel
-def _lines(units: Units, child_starts: Starts, children: Indices) -> tuple[Starts, int]:
-    """Number the units whose values must be kept; -1 for inputs that only products use."""
-    keep = units <= _PRODUCT
-    keep[-1] = True
-    for u in range(units.size):
-        if units[u] == _SUM:
-            for child in children[child_starts[u] : child_starts[u + 1]]:
-                keep[child] = True
-    lines = np.full(units.size, -1)
-    n_lines = 0
-    for u in range(units.size):
-        if keep[u]:
-            lines[u] = n_lines
-            n_lines += 1
-    return lines, n_lines
-
-
-@kernel
 def _add(
     u: int,
     units: Units,
@@ -179,6 +164,45 @@ def _mix(kept: Floats, lines: Starts, parts: Indices, weights: Floats, total: Fl
         values, weight = kept[lines[parts[i]]], weights[i]
         for r in range(total.size):
             total[r] = log_add(total[r], values[r] + weight)
+
+
+@kernel
+def _mix_together(
+    kept: Floats,
+    lines: Starts,
+    sums: Starts,
+    child_starts: Starts,
+    children: Indices,
+    log_weights: Floats,
+    weights: Floats,
+    length: int,
+) -> None:
+    """Add up the same parts by the weights of several sums: densities are relative to that of the likeliest part."""
+    parts = children[child_starts[sums[0]] : child_starts[sums[0] + 1]]
+    highest, densities = np.full(length, -math.inf), np.empty((parts.size, length))
+    for part in parts:
+        values = kept[lines[part]]
+        for r in range(length):
+            highest[r] = max(highest[r], values[r])
+    for i in range(parts.size):
+        values = kept[lines[parts[i]]]
+        for r in range(length):
+            densities[i, r] = math.exp(values[r] - highest[r]) if highest[r] > -math.inf else 0.0
+    for u in sums:
+        total, first = kept[lines[u], :length], child_starts[u]
+        total[:] = 0.0
+        for i in range(parts.size):
+            weight = weights[first + i]
+            for r in range(length):
+                total[r] += weight * densities[i, r]
+        for r in range(length):
+            if total[r] > _LEAST_DENSITY:
+                total[r] = highest[r] + math.log(total[r])
+                continue
+            # The likeliest part has next to no weight here, and others have got lost beside it.
+            total[r] = -math.inf
+            for i in range(parts.size):
+                total[r] = log_add(total[r], kept[lines[parts[i]], r] + log_weights[first + i])
 
 
 @kernel

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit.conditioning import log_probabilities, stacks
-from unlearnspn.circuit.density import Starts, Units
 from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.evidence import Between, Constraint, OneOf
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
 from unlearnspn.compiling import kernel
 
 _SUM = int(Unit.SUM)

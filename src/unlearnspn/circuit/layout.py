@@ -23,7 +23,9 @@ from unlearnspn.circuit.expressions import (
     product,
 )
 
+Units = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int32]
+Starts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 

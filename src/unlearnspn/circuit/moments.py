@@ -7,12 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from unlearnspn.circuit.conditioning import Members, stacks
-from unlearnspn.circuit.density import Starts, Units
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
 from unlearnspn.compiling import kernel
 from unlearnspn.errors import InvalidEvidenceError
 

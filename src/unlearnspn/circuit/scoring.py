@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit.batches import ArrayReader, Batch, read_array
-from unlearnspn.circuit.density import Starts, Units, log_density
+from unlearnspn.circuit.density import log_density
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.inputs import Floats, Places
-from unlearnspn.circuit.layout import Indices, Layout
+from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
+from unlearnspn.circuit.schedule import Schedule
 from unlearnspn.compiling import kernel
 from unlearnspn.tables import Family
 from unlearnspn.threads import n_cores
@@ -39,6 +40,7 @@ class Scorer:
             layout.log_weights,
             layout.parameter_starts,
             layout.parameters,
+            Schedule.of(layout),
         )
         self._reader = ArrayReader.of(domains)
 
@@ -117,6 +119,7 @@ def _score_array(
     log_weights: Floats,
     parameter_starts: Starts,
     parameters: Floats,
+    schedule: Schedule,
     densities: Floats,
 ) -> bool:
     """Read and score some rows of an array, a few of them at a time; return whether all are finite or missing."""
@@ -147,6 +150,7 @@ def _score_array(
             log_weights,
             parameter_starts,
             parameters,
+            schedule,
             numbers,
             places,
             0,

@@ -13,7 +13,7 @@ class SPN(DensityEstimator, BaseSPN):
     ----------
     min_rows : int or "auto", default="auto"
         A node with at most so many records is not split any further (the paper's t). "auto" is 200, the paper's, below
-        20,000 records, and twice as many whenever there are twice as many records.
+        40,000 records, and twice as many whenever there are twice as many records.
     independence : {"gtest", "rdc"} or an independence test, default="gtest"
         How variables are found independent: the G-test, or the paper's randomized dependence coefficient; both on
         integer counts that are revised exactly.
