@@ -20,6 +20,7 @@ from unlearnspn.bench.checking import Digests, require_equal
 from unlearnspn.bench.datasets import Dataset, load
 from unlearnspn.bench.generated import generate
 from unlearnspn.bench.timing import Stopwatch
+from unlearnspn.leaf_size import min_rows_among
 
 N_HELD_OUT = 1000
 N_COLUMNS = 50
@@ -31,7 +32,7 @@ def tables(n_rows: int) -> Iterator[Dataset]:
     yield generate(n_rows + N_HELD_OUT, N_COLUMNS)
 
 
-def figures(data: Dataset, min_rows: int) -> list[str]:
+def figures(data: Dataset, min_rows: int | str) -> list[str]:
     n_rows = len(data.frame) - N_HELD_OUT
     learned, held_out, ids = data.frame.iloc[:n_rows], data.frame.iloc[n_rows:], np.arange(n_rows)
     spn, fresh = data.spn(min_rows=min_rows), data.spn(min_rows=min_rows)
@@ -47,7 +48,7 @@ def figures(data: Dataset, min_rows: int) -> list[str]:
     fresh.fit(learned.iloc[left], ids=left)
     require_equal(Digests.of(spn), Digests.of(fresh), f"{data.name}, min_rows={min_rows}")
     return [
-        f"{min_rows:,}",
+        f"auto, {min_rows_among(n_rows):,}" if isinstance(min_rows, str) else f"{min_rows:,}",
         f"{training.seconds:.2f}",
         f"{likelihood:.2f}",
         f"{1e6 * scoring.seconds / N_HELD_OUT:,.0f}",
@@ -67,7 +68,7 @@ def warm_up(data: Dataset) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=float, default=1e5, help="of the generated table")
-    parser.add_argument("--min-rows", default="200,400,800,1600,3200")
+    parser.add_argument("--min-rows", default="auto,200,800,3200,12800", help="auto, or numbers")
     options = parser.parse_args()
     for data in tables(int(options.rows)):
         warm_up(data)
@@ -80,7 +81,7 @@ def main() -> None:
             title=data.name,
         )
         for min_rows in options.min_rows.split(","):
-            table.add_row(*figures(data, int(min_rows)))
+            table.add_row(*figures(data, min_rows if min_rows == "auto" else int(min_rows)))
         Console().print(table)
 
 

@@ -11,27 +11,28 @@ from unlearnspn.bench.scale.run import removal_row, training_row
 
 
 def test_one_table_is_measured_and_checked():
-    growth = measure_growth(Case("generated", 1500, 6), removals=4, batch_share=0.01)
+    growth = measure_growth(Case("generated", 1500, 6), removals=4, batches=2, batch_share=0.01)
     assert (growth.n_rows, growth.n_columns, len(growth.unlearn)) == (1500, 6, 4)
-    assert growth.checked == ["removal 4", "the batch of 15"]
+    assert growth.checked == ["removal 4", "2 batches of 15"]
     assert growth.train > 0
-    assert growth.batch > 0
+    assert len(growth.batches) == 2
+    assert min(growth.batches) > 0
 
 
 def test_small_tables_are_checked_often():
-    growth = measure_growth(Case("generated", 1500, 5), removals=101, batch_share=0.01)
-    assert growth.checked == ["removal 50", "removal 100", "removal 101", "the batch of 15"]
+    growth = measure_growth(Case("generated", 1500, 5), removals=101, batches=2, batch_share=0.01)
+    assert growth.checked == ["removal 50", "removal 100", "removal 101", "2 batches of 15"]
 
 
 def test_a_batch_that_is_not_removed_is_found_out(monkeypatch):
     unlearn = SPN.unlearn
     monkeypatch.setattr(SPN, "unlearn", lambda self, ids: unlearn(self, ids, dry_run=len(ids) > 1))
-    with pytest.raises(NotRetrainedError, match="after the batch"):
-        measure_growth(Case("generated", 1500, 5), removals=2, batch_share=0.01)
+    with pytest.raises(NotRetrainedError, match="after 1 batches"):
+        measure_growth(Case("generated", 1500, 5), removals=2, batches=1, batch_share=0.01)
 
 
 def test_figures_of_a_large_table():
-    growth = Growth(1_000_000, 50, 50.0, 1_200_000_000, [0.001] * 198 + [0.02, 0.5], 2.0, ["removal 200"])
+    growth = Growth(1_000_000, 50, 50.0, 1_200_000_000, [0.001] * 198 + [0.02, 0.5], [1.0, 40.0, 2.0], ["removal 200"])
     case = Case("generated", 1_000_000, 50)
     training, removal = training_row(case, growth), removal_row(case, growth)
     assert training["train_s"].reached
@@ -43,10 +44,11 @@ def test_figures_of_a_large_table():
     assert removal["p99_percent"].reached
     assert removal["batch_percent"].value == pytest.approx(4.0)
     assert removal["batch_percent"].reached
+    assert removal["worst_batch_percent"] == pytest.approx(80.0)
 
 
 def test_small_tables_have_no_targets_of_time():
-    growth = Growth(10_000, 50, 5.0, None, [0.1], 0.1, [])
+    growth = Growth(10_000, 50, 5.0, None, [0.1], [0.1], [])
     case = Case("generated", 10_000, 50)
     assert training_row(case, growth)["train_s"].target is None
     assert "times_records" not in training_row(case, growth)
@@ -65,7 +67,7 @@ def test_min_rows_is_that_of_the_estimator_unless_asked_for(monkeypatch):
     fitted = []
     fit = SPN.fit
     monkeypatch.setattr(SPN, "fit", lambda self, *args, **kws: fitted.append(self.min_rows) or fit(self, *args, **kws))
-    measure_growth(Case("generated", 1000, 5), removals=2, batch_share=0.01, min_rows=700)
+    measure_growth(Case("generated", 1000, 5), removals=2, batches=1, batch_share=0.01, min_rows=700)
     assert set(fitted) == {700}
     plans = [Plan.of(None, "1e3", None, None, min_rows, quick=True) for min_rows in (None, 700)]
     assert [plan.parameters()["min_rows"] for plan in plans] == [SPN().min_rows, 700]

@@ -243,7 +243,7 @@ def _introduction(plan: Plan) -> str:
         f"[bold]A model of {len(plan.start)} patients that forgets some of them[/bold]\n"
         f"Data: scikit-learn's breast cancer data, 30 measurements and the diagnosis of each patient; "
         f"{len(plan.held_out)} patients are held out.\n"
-        f"Model: SPN(min_rows={_MIN_ROWS}, random_state={plan.seed}); the default, min_rows=200, is meant for "
+        f"Model: SPN(min_rows={_MIN_ROWS}, random_state={plan.seed}); the default, 200 or more, is meant for "
         "larger tables.\n"
         "Warming up: the first run compiles the library, which takes a minute or two; later runs do not.\n"
     )

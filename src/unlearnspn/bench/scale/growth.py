@@ -29,13 +29,13 @@ class Growth:
     #: What stayed in memory when the table was gone; None where the system does not tell.
     kept_bytes: int | None
     unlearn: list[float]
-    batch: float
+    batches: list[float]
     #: After which requests both digests were compared with a fresh fit.
     checked: list[str]
 
 
-def measure_growth(case: Case, removals: int, batch_share: float, **params: Any) -> Growth:
-    """Train, let the table go, remove records one by one and in a batch, and compare with fresh fits.
+def measure_growth(case: Case, removals: int, batches: int, batch_share: float, **params: Any) -> Growth:
+    """Train, let the table go, remove records one by one and in batches, and compare with fresh fits.
 
     `params` are those of the estimator.
     """
@@ -46,14 +46,16 @@ def measure_growth(case: Case, removals: int, batch_share: float, **params: Any)
     data = case.load()  # again, and the same: for fresh fits
     rows = np.random.default_rng(0).permutation(len(data.frame))
     n_batch = max(1, round(batch_share * len(rows)))
-    singles, batch = rows[:removals].tolist(), rows[removals : removals + n_batch].tolist()
     check = _Check(spn, data, params)
-    seconds = _remove(spn, singles, check)
-    with Stopwatch() as watch:
-        spn.unlearn(batch)
-    check([*singles, *batch], f"the batch of {n_batch:,}")
+    seconds, in_batches = _remove(spn, rows[:removals].tolist(), check), []
+    for start in range(removals, removals + batches * n_batch, n_batch):
+        batch = rows[start : start + n_batch].tolist()
+        with Stopwatch() as watch:
+            spn.unlearn(batch)
+        in_batches.append(watch.seconds)
+    check(rows[: removals + batches * n_batch].tolist(), f"{batches} batches of {n_batch:,}")
     kept = None if before is None or after is None else after - before
-    return Growth(*data.frame.shape, train, kept, seconds, watch.seconds, check.done)
+    return Growth(*data.frame.shape, train, kept, seconds, in_batches, check.done)
 
 
 def _warm_up(case: Case, params: dict[str, Any]) -> None:

@@ -51,7 +51,8 @@ class Plan:
 
     cases: tuple[Case, ...]
     removals: int = 200
-    #: The share of the rows that leave in one batch at the end.
+    #: How many batches leave at the end, and the share of the rows in each.
+    batches: int = 3
     batch_share: float = 0.01
     min_rows: int | str = SPN().min_rows
     left_out: list[str] = field(default_factory=list)
@@ -81,8 +82,8 @@ class Plan:
     def parameters(self) -> dict[str, Any]:
         """Return what the run depends on."""
         cases = [{key: value for key, value in asdict(case).items() if key != "folder"} for case in self.cases]
-        numbers = {"removals": self.removals, "batch_share": self.batch_share, "min_rows": self.min_rows}
-        return {"tables": cases, **numbers}
+        names = ("removals", "batches", "batch_share", "min_rows")
+        return {"tables": cases, **{name: getattr(self, name) for name in names}}
 
 
 def read_sizes(text: str) -> list[int]:
