@@ -42,7 +42,7 @@ def test_scale(tmp_path):
     (row,) = document["sections"]["removal"]["rows"]
     assert row["data"] == "1,000 rows"
     assert row["batch_percent"]["target"] == {"bound": 5.0, "at_least": False}
-    assert "equal to a fresh fit after removal 3, 3 batches of 10" in output
+    assert "equal to a fresh fit after removal 3, 5 batches of 10" in output
 
 
 def test_quality(tmp_path):

@@ -15,7 +15,8 @@ from sklearn.metrics import mutual_info_score
 from leaf_data import learned, object_table, slice_of
 from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Operation
 from unlearnspn.circuit.layout import lower
-from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains, pair_starts
+from unlearnspn.leaves.edge_tables import pair_starts
+from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.pair_tables import PairTables
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
 

@@ -89,7 +89,7 @@ def crossed():
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 300)
     table = np.column_stack([5.0 * group, -4.0 * group]) + rng.standard_normal((300, 2))
-    return SPN(min_rows=100, threshold=0.2).fit(table).circuit_
+    return SPN(min_rows=100, threshold=0.2, factorization="naive").fit(table).circuit_
 
 
 def test_numbers_are_approached_from_below(crossed):

@@ -76,7 +76,11 @@ def test_a_number_stays_what_it_is():
     X = table(40_001)
     spn = SPN(min_rows=200).fit(X)
     assert spn.unlearn([0, 1]).subnetworks_learned == 0
-    assert SPN().fit(X).digest() == SPN(min_rows=400).fit(X).digest()
+    growing = SPN().fit(X)
+    assert growing.digest() == SPN(min_rows=400).fit(X).digest()
+    assert (spn.min_rows_, growing.min_rows_) == (200, 400)
+    growing.unlearn([0, 1])
+    assert growing.min_rows_ == 200
 
 
 def test_other_words_are_refused():

@@ -38,7 +38,7 @@ def test_removals_equal_retraining(name, parameters, make):
     estimator = make(**parameters, **kinds)
     order = np.random.default_rng(len(X)).permutation(len(X))
     spn = clone(estimator).fit(X)
-    assert any(view.children for view in spn.root_.children) or len(X) <= spn.min_rows
+    assert any(view.children for view in spn.root_.children) or len(X) <= spn.min_rows_
 
     def same_as_fresh(n_gone):
         rest = np.sort(order[n_gone:])

@@ -418,7 +418,12 @@ class FlatNetwork:
     def rows_of(self, node: int) -> Rows | None:
         """Return the rows of a node, those of one part after another; None if they are all there are."""
         holder = holder_of_rows(self.words, node)
-        return None if holder < 0 else gather(self.words, holder)
+        if holder < 0:
+            return None
+        if self.words[holder + ROWS] < 0:
+            return gather(self.words, holder)
+        # As nearly always, and `gather` would have to be compiled.
+        return _read_rows(self.words, holder).copy()
 
     def address(self, node: int) -> Address:
         """Return where a node is."""

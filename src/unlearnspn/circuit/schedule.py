@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from unlearnspn.arrays import equal
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.circuit.layout import Floats, Indices, Layout, Starts, Units
+from unlearnspn.circuit.layout import Floats, Indices, Layout, Starts
 from unlearnspn.compiling import kernel
-
-_SUM, _PRODUCT = int(Unit.SUM), int(Unit.PRODUCT)
 
 
 class Schedule(NamedTuple):
@@ -35,53 +33,61 @@ class Schedule(NamedTuple):
     @classmethod
     def of(cls, layout: Layout) -> Schedule:
         """Plan the evaluation of a circuit."""
-        leaders = _find_leaders(layout.units, layout.child_starts, layout.children)
+        leaders = _find_leaders(layout)
         members = np.argsort(leaders, kind="stable")
         starts = np.searchsorted(leaders[members], np.arange(len(layout) + 1))
-        lines, n_lines = _give_lines(layout.units, layout.child_starts, layout.children, leaders, starts, members)
+        lines, n_lines = _give_lines(*_uses(layout, leaders), layout.child_starts, layout.children, starts, members)
         return cls(starts, members, lines, n_lines, np.exp(layout.log_weights))
 
 
-@kernel
-def _find_leaders(units: Units, child_starts: Starts, children: Indices) -> Starts:
+def _find_leaders(layout: Layout) -> Starts:
     """Return for each sum the first one with the same parts, for all others themselves."""
-    leaders, first_with = np.arange(units.size), np.full(units.size, -1)
-    for u in range(units.size):
-        if units[u] != _SUM:
-            continue
-        parts = children[child_starts[u] : child_starts[u + 1]]
-        other = first_with[parts[0]]
-        if other < 0:
-            first_with[parts[0]] = u
-        elif equal(parts, children[child_starts[other] : child_starts[other + 1]]):
-            leaders[u] = other
+    leaders, sums = np.arange(len(layout)), np.flatnonzero(layout.units == Unit.SUM)
+    starts, counts = layout.child_starts[sums], np.diff(layout.child_starts)[sums]
+    # Sums of the same parts have the same first part; whether all others are the same is looked at afterwards.
+    _, first, groups = np.unique(layout.children[starts], return_index=True, return_inverse=True)
+    leading = first[groups]
+    alike = counts == counts[leading]
+    edges = np.repeat(np.arange(sums.size), np.where(alike, counts, 0))
+    offsets = np.arange(edges.size) - np.searchsorted(edges, edges)
+    differs = layout.children[starts[edges] + offsets] != layout.children[starts[leading][edges] + offsets]
+    alike[edges[differs]] = False
+    leaders[sums[alike]] = sums[leading[alike]]
     return leaders
+
+
+def _uses(layout: Layout, leaders: Starts) -> tuple[npt.NDArray[np.bool_], Starts]:
+    """Return which units' values are kept, and with which unit each is used for the last time.
+
+    Inputs that only products use are added straight into these, and not kept.
+    """
+    users = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
+    last_use = np.full(len(layout), -1)
+    np.maximum.at(last_use, layout.children, leaders[users])
+    keep = layout.units <= Unit.PRODUCT
+    keep[layout.children[layout.units[users] == Unit.SUM]] = True
+    keep[-1] = True
+    return keep, last_use
 
 
 @kernel
 def _give_lines(
-    units: Units, child_starts: Starts, children: Indices, leaders: Starts, starts: Starts, members: Starts
+    keep: npt.NDArray[np.bool_],
+    last_use: Starts,
+    child_starts: Starts,
+    children: Indices,
+    starts: Starts,
+    members: Starts,
 ) -> tuple[Starts, int]:
-    """Return the line of each unit's values, which others have as soon as they are not needed, and how many there are.
-
-    Inputs that only products use are added straight into these, and need none.
-    """
-    last_use, keep = np.full(units.size, -1), units <= _PRODUCT
-    keep[-1] = True
-    for u in range(units.size):
-        for child in children[child_starts[u] : child_starts[u + 1]]:
-            last_use[child] = max(last_use[child], leaders[u])
-            keep[child] |= units[u] == _SUM
-    lines, free = np.full(units.size, -1), np.empty(units.size, np.int64)
+    """Return the line of each unit's values, which others get when they are not needed, and how many there are."""
+    lines, free = np.full(keep.size, -1), np.empty(keep.size, np.int64)
     n_lines, n_free = 0, 0
-    for u in range(units.size):
+    for u in range(keep.size):
         for member in members[starts[u] : starts[u + 1]]:
-            if not keep[member]:
-                continue
-            if n_free:
+            if keep[member] and n_free:
                 n_free -= 1
                 lines[member] = free[n_free]
-            else:
+            elif keep[member]:
                 lines[member] = n_lines
                 n_lines += 1
         for child in children[child_starts[u] : child_starts[u + 1]]:

@@ -309,6 +309,11 @@ class BaseSPN(BaseUnlearner):
         model = self._fitted()
         return NodeView(model.learner, model.root)
 
+    @property
+    def min_rows_(self) -> int:
+        """Up to how many records a node is not split now: `min_rows`, or what "auto" means for so many records."""
+        return self._fitted().learner.min_rows
+
     def _fitted(self) -> Model:
         super()._fitted()
         return self._model

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -24,17 +24,11 @@ from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.background import background
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.categorical import UNSEEN
+from unlearnspn.leaves.edge_tables import Alphabet, Pairs, edge_table
 from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
-from unlearnspn.leaves.spanning_tree import (
-    Alphabet,
-    count_outcomes,
-    edge_tables,
-    maximum_spanning_tree,
-    pair_gains,
-    pair_starts,
-)
+from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.pair_tables import PairTables
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.slices import Rows, Slice
@@ -101,7 +95,7 @@ class _Tree(NamedTuple):
     order: list[int]
     #: For each variable, the places of those of its outcomes that some record has.
     seen: list[list[int]]
-    #: For each variable, the lines of its table: see `edge_tables`.
+    #: For each variable, the lines of its table: see `edge_table`.
     tables: list[Floats]
 
 
@@ -187,23 +181,17 @@ class TreeLeaf:
     def _tree(self, statistics: TreeStatistics, data: Slice) -> _Tree:
         scope, sizes, cells = data.scope, data.encoding.sizes, statistics.pairs.cells
         outcomes = [self._outcomes(data, v) for v in scope.tolist()]
-        ends = np.cumsum([0, *(len(each.categories) for each in outcomes)])
-        codes = np.concatenate([each.levels for each in outcomes]) + 1
-        alphabet = Alphabet(codes, ends, np.array([each.unseen for each in outcomes]))
-        starts = pair_starts(scope, sizes)
-        parents, order = maximum_spanning_tree(pair_gains(cells, scope, sizes, starts, x_log_x_table()))
-        counts = count_outcomes(cells, scope, sizes, starts, alphabet)
-        alpha, beta = float(self.settings.alpha), float(self.settings.beta)
-        tables, places = edge_tables(cells, scope, sizes, starts, parents, alphabet, counts, alpha, beta)
+        alphabets = [Alphabet(each.levels + 1, each.unseen) for each in outcomes]
+        pairs = Pairs.of(cells, scope, sizes)
+        parents, order = maximum_spanning_tree(pair_gains(cells, scope, sizes, pairs.starts, x_log_x_table()))
+        smoothing = float(self.settings.alpha), float(self.settings.beta)
+        counts = [alphabet.counts(pairs.marginal(v)) for v, alphabet in enumerate(alphabets)]
         return _Tree(
             outcomes,
             parents.tolist(),
             order.tolist(),
-            [np.flatnonzero(counts[start:end]).tolist() for start, end in pairwise(ends.tolist())],
-            [
-                tables[start:end].reshape(-1, len(each.categories) + 2)
-                for (start, end), each in zip(pairwise(places.tolist()), outcomes, strict=True)
-            ],
+            [np.flatnonzero(each).tolist() for each in counts],
+            [edge_table(pairs, alphabets, v, u, *smoothing) for v, u in enumerate(parents.tolist())],
         )
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:

@@ -52,7 +52,7 @@ class Plan:
     cases: tuple[Case, ...]
     removals: int = 200
     #: How many batches leave at the end, and the share of the rows in each.
-    batches: int = 3
+    batches: int = 5
     batch_share: float = 0.01
     min_rows: int | str = SPN().min_rows
     left_out: list[str] = field(default_factory=list)
