@@ -7,43 +7,21 @@ that stand behind codes have a hash of their own.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import IN, kernel
 from unlearnspn.exact_sum import Bits, Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import x_log_x
 from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
 
 
-class PairTables(NamedTuple):
-    """The tables of all pairs, one after another, and their hash."""
-
-    cells: Counts
-    hashes: Words
-
-    @classmethod
-    def learn(cls, data: Slice, rows: Rows) -> PairTables:
-        """Count the tables of all pairs."""
-        cells = np.zeros(pair_cells(data.scope, data.encoding.sizes), np.int64)
-        nothing = cls(cells, np.zeros(2, np.int64))
-        nothing._shift(data, rows, 1)
-        return nothing
-
-    def revise(self, data: Slice, minus: Rows, plus: Rows) -> PairTables:
-        """Change one cell of each pair for each row."""
-        revised = PairTables(self.cells.copy(), self.hashes.copy())
-        revised._shift(data, minus, -1)
-        revised._shift(data, plus, 1)
-        return revised
-
-    def _shift(self, data: Slice, rows: Rows, sign: int) -> None:
-        codes, scope, encoding = data.records.codes, data.scope, data.encoding
-        count_pairs(codes, rows, scope, encoding.sizes, self.cells, sign)
-        shift_pairs_hash(self.hashes, 0, codes, rows, scope, encoding.prints, sign)
+def count_tables(data: Slice, rows: Rows) -> Counts:
+    """Count the tables of all pairs."""
+    cells = np.zeros(pair_cells(data.scope, data.encoding.sizes), np.int64)
+    count_pairs(data.records.codes, rows, data.scope, data.encoding.sizes, cells, IN)
+    return cells
 
 
 @kernel

@@ -29,9 +29,9 @@ from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, rea
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
-from unlearnspn.pair_tables import PairTables
+from unlearnspn.pair_tables import count_tables
 from unlearnspn.portable_math import x_log_x_table
-from unlearnspn.slices import Rows, Slice
+from unlearnspn.slices import Counts, Rows, Slice
 
 Floats = npt.NDArray[np.float64]
 
@@ -81,7 +81,8 @@ class ChowLiu:
 class TreeStatistics(NamedTuple):
     """What a tree follows from."""
 
-    pairs: PairTables
+    #: The tables of all pairs, one after another.
+    cells: Counts
     #: For each numeric variable, by number, the moments of its values in each bin.
     in_bins: Mapping[int, tuple[Moments, ...]]
 
@@ -117,20 +118,22 @@ class TreeLeaf:
     def learn(self, data: Slice, rows: Rows) -> TreeStatistics:
         """Count the tables of all pairs, and sum numbers by bin."""
         in_bins = {v: _sum_by_bin(data, v, rows) for v in data.scope.tolist() if data.records.is_numeric[v]}
-        return TreeStatistics(PairTables.learn(data, rows), in_bins)
+        return TreeStatistics(count_tables(data, rows), in_bins)
 
     def revise(self, statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
-        """Change one cell of each pair for each row, and the sums of one bin of each number."""
+        """Count rows out and others in, in the tables of pairs and in the sums of bins."""
         in_bins = {}
         for v, before in statistics.in_bins.items():
             changes = zip(before, _sum_by_bin(data, v, minus), _sum_by_bin(data, v, plus), strict=True)
             in_bins[v] = tuple(old.minus(gone).plus(new) for old, gone, new in changes)
-        return TreeStatistics(statistics.pairs.revise(data, minus, plus), in_bins)
+        cells = statistics.cells - count_tables(data, minus) + count_tables(data, plus)
+        return TreeStatistics(cells, in_bins)
 
     def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
-        """Hash all cells, and the exact sums."""
+        """Hash all cells, by the codes' own fingerprints, and the exact sums."""
+        pairs = Pairs.of(statistics.cells, data.scope, data.encoding.sizes)
         sums = [part for bins in statistics.in_bins.values() for moments in bins for part in moments.to_bytes()]
-        return fingerprint([statistics.pairs.hashes.tobytes(), *sums])
+        return fingerprint([pairs.hashes(data.encoding.prints[data.scope]).tobytes(), *sums])
 
     def parameters(self, statistics: TreeStatistics, data: Slice) -> Mapping[str, Any]:
         """Return each variable's parent, its probabilities given each outcome of that, and numbers by bin."""
@@ -179,7 +182,7 @@ class TreeLeaf:
         return [*in_bins, background(data.encoding.numeric(variable), variable)]
 
     def _tree(self, statistics: TreeStatistics, data: Slice) -> _Tree:
-        scope, sizes, cells = data.scope, data.encoding.sizes, statistics.pairs.cells
+        scope, sizes, cells = data.scope, data.encoding.sizes, statistics.cells
         outcomes = [self._outcomes(data, v) for v in scope.tolist()]
         alphabets = [Alphabet(each.levels + 1, each.unseen) for each in outcomes]
         pairs = Pairs.of(cells, scope, sizes)

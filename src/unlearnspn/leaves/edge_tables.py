@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.hashing import Keys, mix_keys
 from unlearnspn.portable_math import logs
 from unlearnspn.slices import Counts, Scope
 
@@ -58,6 +60,12 @@ class Pairs(NamedTuple):
     def marginal(self, v: int) -> Counts:
         """Return how many records have each code of a variable."""
         return np.asarray(self.table(1 if v == 0 else 0, v).sum(axis=0))
+
+    def hashes(self, prints: Keys) -> Keys:
+        """Return the sum of count·hash over the cells of each pair, given the fingerprints of all codes."""
+        names = [mix_keys(prints[v, :size], np.uint64(v)) for v, size in enumerate(self.sizes.tolist())]
+        pairs = combinations(range(len(names)), 2)
+        return np.array([(self.table(u, v).astype(np.uint64) * np.outer(names[u], names[v])).sum() for u, v in pairs])
 
 
 def edge_table(pairs: Pairs, alphabets: list[Alphabet], v: int, parent: int, alpha: float, beta: float) -> Floats:

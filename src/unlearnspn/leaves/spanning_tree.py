@@ -1,4 +1,4 @@
-"""Kernels of Chow-Liu trees: from pair tables to a tree."""
+"""From pair tables to the maximum spanning tree of mutual information."""
 
 from __future__ import annotations
 
@@ -25,26 +25,20 @@ def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs:
     return gains
 
 
-@kernel
 def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     """Return the parent of each position, -1 for the first, and all positions in the order they joined the tree.
 
     Of equal gains the first position wins, as the one to join and as the parent.
     """
-    width = gains.shape[0]
-    parents, order = np.full(width, -1), np.zeros(width, np.int64)
-    joined = np.zeros(width, np.bool_)
-    joined[0] = True
-    for v in range(1, width):
-        parents[v] = 0
+    width = len(gains)
+    parents, order = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    parents[0] = -1
+    nearest = gains[0].copy()  # what each position gains by joining at its parent
+    outside = np.arange(1, width)
     for step in range(1, width):
-        best = -1
-        for v in range(width):
-            if not joined[v] and (best < 0 or gains[v, parents[v]] > gains[best, parents[best]]):
-                best = v
-        joined[best] = True
+        best = outside[np.argmax(nearest[outside])]
         order[step] = best
-        for v in range(width):
-            if not joined[v] and gains[v, best] > gains[v, parents[v]]:
-                parents[v] = best
+        outside = outside[outside != best]
+        nearer = outside[gains[best, outside] > nearest[outside]]
+        parents[nearer], nearest[nearer] = best, gains[best, nearer]
     return parents, order
