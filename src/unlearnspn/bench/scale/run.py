@@ -101,7 +101,7 @@ def _training_section(plan: Plan) -> Section:
         Column("times_records", "times\nfloat64", 2),
     ]
     notes = [
-        f"SPN(min_rows={plan.min_rows}) from a data frame. Bytes: what stays in the process when the table is gone; "
+        f"SPN(min_rows={plan.min_rows!r}) from a data frame. Bytes: what stays in the process when the table is gone; "
         "beside it, how many times the records as float64."
     ]
     return Section("training", "Training and memory", columns, notes=notes)
