@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import START, kernel
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 
 Array = npt.NDArray[Any]
@@ -26,7 +26,7 @@ def with_room(words: Words, used: int, number: int) -> Words:
     if used + number <= words.size:
         return words
     grown = np.empty(max(2 * words.size, used + number), np.int64)
-    put(grown, START, words[:used])
+    put(grown, 0, words[:used])
     return grown
 
 
@@ -34,7 +34,7 @@ def with_room(words: Words, used: int, number: int) -> Words:
 def joined(one: Words, other: Words) -> Words:
     """Return the words of two arrays one after another."""
     words = np.empty(one.size + other.size, np.int64)
-    put(words, START, one)
+    put(words, 0, one)
     put(words, one.size, other)
     return words
 

@@ -30,7 +30,7 @@ from unlearnspn.blocks import (
     scope_at,
 )
 from unlearnspn.clustering.rounds import describe_rounds
-from unlearnspn.compiling import START, kernel
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, has_outside, undigested
 from unlearnspn.ground import Ground, space_of
@@ -127,7 +127,7 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
     of what is kept, and the parts; where they end; and whether Python has to add something.
     """
     nodes = undigested(words, root)
-    buffer, used = np.empty(1024, np.int64), START
+    buffer, used = np.empty(1024, np.int64), 0
     lines = np.empty((nodes.size, 6), np.int64)
     for i in range(nodes.size):
         node = nodes[i]

@@ -41,7 +41,7 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.compiling import START, as_written, kernel
+from unlearnspn.compiling import as_written, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow, spare_words
 from unlearnspn.learning import Learner, Place
@@ -464,7 +464,7 @@ def order_rows(words: Words, root: int) -> None:
     for node in all_below(words, root):
         if words[node + ROWS] >= 0:
             rows = rows_at(words, node)
-            put(rows, START, in_order(rows))
+            put(rows, 0, in_order(rows))
 
 
 def mark_all_undigested(words: Words, root: int) -> Words:

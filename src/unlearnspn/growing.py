@@ -43,7 +43,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import go_on, learn_rounds
 from unlearnspn.clustering.rounds import rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
@@ -158,7 +158,7 @@ def _cluster(ground: Ground, plot: Plot, rows: Rows, known: Known) -> tuple[Word
     space = space_of(ground, plot.scope, plot.key)
     if known.clustering.size == 0 or known.n_rounds < 0:
         return learn_rounds(space, pick_seeds(space, rows), rows)
-    rounds = rounds_at(known.clustering, START, space.offsets[-1])
+    rounds = rounds_at(known.clustering, 0, space.offsets[-1])
     if known.n_rounds == len(rounds.sums):
         return known.clustering, np.zeros(0, np.int64)
     return go_on(space, rounds, known.n_rounds, rows)
@@ -186,7 +186,7 @@ def ask(ground: Ground, plot: Plot, rows: Rows, known: Known) -> Answer:
         if count_of(groups, 0) < groups.size:
             return Answer(blocks.SPLIT_VARIABLES, marginals, informative, independence, groups, nothing, nothing)
     clustering, labels = _cluster(ground, plot, rows, known)
-    sizes = rounds_at(clustering, START, START).sizes
+    sizes = rounds_at(clustering, 0, 0).sizes
     split = count_of(sizes, 0) < sizes.size - 1
     operation = blocks.SPLIT_DATA if split else blocks.NAIVE_FACTORIZATION
     return Answer(operation, marginals, informative, independence, groups, clustering, labels)
@@ -248,7 +248,7 @@ def _with_room(words: Words, used: int, number: int) -> Words:
     if used + number <= words.size:
         return words
     grown = np.zeros(used + max(number, spare_words(used)), np.int64)
-    put(grown, START, words[:used])
+    put(grown, 0, words[:used])
     return grown
 
 
@@ -361,7 +361,7 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
     for i in range(rows.size):
         sorted_rows[places[labels[i]]] = rows[i]
         places[labels[i]] += 1
-    put(rows, START, sorted_rows)
+    put(rows, 0, sorted_rows)
     return ends
 
 

@@ -14,7 +14,6 @@ from unlearnspn.blocks import COUNTS, MOMENTS, OUTSIDE, TREE_WORDS, Inside
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding, NumericCoder
-from unlearnspn.compiling import START
 from unlearnspn.exact_sum import Moments, Window, Words, sum_columns
 from unlearnspn.ground import Ground, make_ground, shift_tree
 from unlearnspn.hashing import sum_keys
@@ -243,7 +242,7 @@ class Learner:
 
     def shift_tree(self, words: Words, scope: Scope, rows: Rows, sign: int) -> Words:
         """Count rows in, or out, in what is kept of a tree, and return it."""
-        shift_tree(self.ground, words, START, scope, rows, sign)
+        shift_tree(self.ground, words, 0, scope, rows, sign)
         return words
 
     def with_tables(self, node: Node, rows: Rows) -> Node:

@@ -32,7 +32,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import revise_rounds
 from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
 from unlearnspn.clustering.space import label
-from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
@@ -233,9 +233,9 @@ def _pairs_now(
     if pairs.size == 0:
         pairs = pairs_of(words, node).copy()
         staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
-        shift_pairs(pairs, START, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
-    kept_alike = keeps_tables(pairs, START) == wants_tables(rows.size, scope.size, ground.tables_above)
-    return pairs, kept_alike and answers_hold(pairs, START, ground.cut)
+        shift_pairs(pairs, 0, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
+    kept_alike = keeps_tables(pairs, 0) == wants_tables(rows.size, scope.size, ground.tables_above)
+    return pairs, kept_alike and answers_hold(pairs, 0, ground.cut)
 
 
 @kernel
@@ -246,7 +246,7 @@ def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows
     space = space_of(ground, plot.scope, plot.key)
     start, width = node + words[node + CLUSTERING], space.offsets[-1]
     revised = words[start : start + length_of_rounds(words, start, width)].copy()
-    return revised, revise_rounds(space, rounds_at(revised, START, width), minus, plus)
+    return revised, revise_rounds(space, rounds_at(revised, 0, width), minus, plus)
 
 
 @kernel
@@ -327,7 +327,7 @@ def _changes_in_place(
 ) -> tuple[list[tuple[Rows, Rows]], Counts]:
     """Sort the change by cluster: all other rows stay where they are. A cluster that was empty has none but those."""
     space = space_of(ground, plot.scope, plot.key)
-    rounds = rounds_at(answer.clustering, START, space.offsets[-1])
+    rounds = rounds_at(answer.clustering, 0, space.offsets[-1])
     left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
     n_clusters = rounds.sizes.size
     changes = [(minus[places_of(left, k)], plus[places_of(came, k)]) for k in range(n_clusters)]

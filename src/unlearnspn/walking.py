@@ -41,7 +41,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import rounds_that_hold, shift_rounds
 from unlearnspn.clustering.rounds import Rounds, rounds_at
 from unlearnspn.clustering.space import Space, label
-from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member
@@ -227,7 +227,7 @@ def _make(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, pair
     `pairs` is what becomes known of pairs, if somebody knows that already.
     """
     if pairs.size:
-        put(pairs_of(words, node), START, pairs)
+        put(pairs_of(words, node), 0, pairs)
     elif words[node + INDEPENDENCE] > 0:
         _shift_independence(words, ground, node, minus, plus)
     # A loop, so that the compiler has one call to work on.
@@ -341,7 +341,7 @@ def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Ro
         return False, nothing
     before = pairs_of(words, node)
     # To count pairs back takes longer than to keep them; tables are long, and soon counted back.
-    before = before.copy() if before.size and not keeps_tables(before, START) else nothing
+    before = before.copy() if before.size and not keeps_tables(before, 0) else nothing
     _make(words, ground, node, minus, plus, nothing)
     if _decides_alike(words, ground, node, minus, plus):
         return True, nothing

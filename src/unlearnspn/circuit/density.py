@@ -66,7 +66,8 @@ def log_density(
             if units[u] > _PRODUCT:
                 _add(u, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
                 continue
-            for child in children[first:last]:
+            for i in range(first, last):
+                child = int(children[i])  # of the same type as the input above: else there would be two parts
                 if lines[child] < 0:
                     _add(child, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
                 else:

@@ -9,7 +9,7 @@ from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_wor
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
 from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, label, move_row, nearest
 from unlearnspn.coding import FEATURE_MISSING, Features
-from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import mix64
@@ -45,7 +45,7 @@ def _quantise(space: Space, lattice: Counts, sums: Lines, counts: Counts, previo
     """
     for c in range(sums.shape[0]):
         if counts[c] == 0:
-            put(centroids[c], START, previous[c])
+            put(centroids[c], 0, previous[c])
             continue
         for i in range(space.scope.size):
             start, end = space.offsets[i], space.offsets[i + 1]
@@ -164,10 +164,10 @@ def _run_rounds(
         if r >= first:
             if r > 0:
                 copy_lines(sums[r - 1], sums[r])
-                put(counts[r], START, counts[r - 1])
+                put(counts[r], 0, counts[r - 1])
             _move_rows(space, rows, before, after, sums[r], counts[r])
             _quantise(space, lattice, sums[r], counts[r], centroids[r], centroids[r + 1])
-        put(before, START, after)
+        put(before, 0, after)
         r += 1
         ended = _repeats(centroids, r)
 

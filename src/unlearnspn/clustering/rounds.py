@@ -8,7 +8,7 @@ import numpy as np
 
 from unlearnspn.arrays import put
 from unlearnspn.clustering.space import Lines, Space
-from unlearnspn.compiling import START, kernel
+from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import mix64
 from unlearnspn.slices import Counts, Rows
@@ -63,7 +63,7 @@ def line_width(words: Words) -> int:
 def copy_lines(lines: Lines, copy: Lines) -> None:
     """Copy some lines."""
     for i in range(lines.shape[0]):
-        put(copy[i], START, lines[i])
+        put(copy[i], 0, lines[i])
 
 
 @kernel
@@ -84,9 +84,9 @@ def to_words(rounds: Rounds) -> Words:
     seeds, counts, sizes, sums, centroids = rounds
     words = np.empty(_HEAD + seeds.size + counts.size + sizes.size + sums.size + centroids.size, np.int64)
     words[0], words[1], words[2] = seeds.size, len(counts), sizes.size
-    kept = rounds_at(words, START, centroids.shape[2])
-    put(kept.seeds, START, seeds)
-    put(kept.sizes, START, sizes)
+    kept = rounds_at(words, 0, centroids.shape[2])
+    put(kept.seeds, 0, seeds)
+    put(kept.sizes, 0, sizes)
     copy_rounds(counts, sums, centroids, kept.counts, kept.sums, kept.centroids)
     return words
 

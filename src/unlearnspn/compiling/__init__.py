@@ -5,15 +5,9 @@ within whatever calls it. A kernel here has two faces: to Python a compiled func
 but translated, and optimised together with what it is a part of. Both are kept on disk.
 """
 
-from typing import cast
-
-import numpy as np
-
 from unlearnspn.compiling.kernels import as_written, inlined, kernel
 
-__all__ = ["IN", "OUT", "START", "as_written", "inlined", "kernel"]
+__all__ = ["IN", "OUT", "as_written", "inlined", "kernel"]
 
-#: Whether rows are counted in or out. NumPy's numbers: of Python's own, there would be a part for each.
-IN, OUT = cast(int, np.int64(1)), cast(int, np.int64(-1))
-#: Words that stand alone start here.
-START = cast(int, np.int64(0))
+#: Whether rows are counted in or out.
+IN, OUT = 1, -1

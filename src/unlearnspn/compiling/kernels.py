@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
+from numba.core.types import unliteral
 
 from unlearnspn.compiling.cache import KernelCache, PartCache, open_cache
 from unlearnspn.compiling.parts import PartLibrary, as_part
 
 F = TypeVar("F", bound=Callable[..., object])
 
-#: Division by zero gives what NumPy gives, so that no division has to be watched.
-_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None}
+#: Division by zero gives what NumPy gives, so that no division has to be watched. No C code calls kernels.
+_OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
@@ -51,7 +52,7 @@ class _Kernel(CPUDispatcher):
     """A kernel as Python sees it."""
 
     def __init__(self, function: Callable[..., object], inline: bool) -> None:
-        super().__init__(function, targetoptions=dict(_OPTIONS))
+        super().__init__(function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler)
         self.inline = inline
         self._part = _Part(function, inline)
 
@@ -67,8 +68,8 @@ class _Kernel(CPUDispatcher):
         return str(self.__qualname__)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Tell a kernel that calls this one what it returns."""
-        return self._part.get_call_template(args, kws)
+        """Tell a kernel that calls this one what it returns; one part will do for all numbers of a type."""
+        return self._part.get_call_template([unliteral(argument) for argument in args], kws)
 
     def get_overload(self, sig: Any) -> object:
         """Return what a kernel that calls this one is linked to."""
@@ -79,7 +80,7 @@ class _Part(CPUDispatcher):
     """A kernel as other kernels see it."""
 
     def __init__(self, function: Callable[..., object], inline: bool) -> None:
-        options = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
+        options = {**_OPTIONS, "no_cpython_wrapper": True, "forceinline": inline}
         super().__init__(function, targetoptions=options, pipeline_class=_PartCompiler)
 
     def compile(self, sig: Any) -> object:
@@ -96,7 +97,29 @@ class _Part(CPUDispatcher):
         return self.overloads[arguments].entry_point
 
 
-class _PartCompiler(Compiler):
+class _Options(Flags):
+    """The compiler's options, told apart by those that are set: it compares them a hundred thousand times."""
+
+    _HASH = hash(Flags())
+
+    def __hash__(self) -> int:
+        return self._HASH
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _Options):
+            return bool(self._values == other._values)
+        return bool(super().__eq__(other))
+
+
+class _KernelCompiler(Compiler):
+    """The compiler, with options that it compares sooner."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags = _Options(self.state.flags)
+
+
+class _PartCompiler(_KernelCompiler):
     """The compiler, up to the translation."""
 
     def define_pipelines(self) -> Any:

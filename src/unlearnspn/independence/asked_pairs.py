@@ -16,7 +16,7 @@ import numpy as np
 
 from unlearnspn.arrays import count_of, joined, places_of, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, START, kernel
+from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.independence.agreement import compare_rows, count_all, count_common
@@ -151,11 +151,11 @@ def ask_pairs(
     """
     width = scope.size
     places = np.full((width, width, 2), -1)
-    if known.size and (keeps_tables(known, START) or not with_tables):
+    if known.size and (keeps_tables(known, 0) or not with_tables):
         places = _places_of_known(known, scope, sizes)
     waiting = np.ones(width, np.bool_)
-    pairs, n_pairs = np.empty(PER_PAIR * width, np.int64), START
-    tables, n_cells = np.empty(0, np.int64), START
+    pairs, n_pairs = np.empty(PER_PAIR * width, np.int64), 0
+    tables, n_cells = np.empty(0, np.int64), 0
     queue = np.empty(width, np.int64)
     for first in range(width):
         if not waiting[first]:
@@ -208,7 +208,7 @@ def _hash_pairs(words: Words, scope: Scope, prints: Keys) -> None:
     for k in range(words[N_PAIRS]):
         pair = HEAD + PER_PAIR * k
         hub, other, _, _ = read_name(words[pair + NAMES])
-        _add_to_hash(words, START, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair))
+        _add_to_hash(words, 0, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair))
 
 
 # -- shifting ----------------------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def _shift_table(
     cell, gone = a * n_columns + b, sign < 0
     cells[cell] -= gone
     if a > 0 and b > 0:
-        in_row, in_column = START, START
+        in_row, in_column = 0, 0
         if alike.size:
             in_row, in_column = alike[hub] - cells[a * n_columns], alike[other] - cells[b]
         else:

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from unlearnspn.arrays import put
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import START, kernel
+from unlearnspn.compiling import kernel
 from unlearnspn.slices import Counts, Flags, Rows, Scope
 
 #: Up to so many codes a variable's rows are kept as sets of bits, too.
@@ -93,7 +93,7 @@ def counted_columns(records: Codes, rows: Rows, scope: Scope, sizes: Counts, cou
 @kernel
 def set_column(columns: Columns, v: int, codes: Codes) -> None:
     """Say what the codes of a variable are."""
-    put(columns.codes[v], START, codes)
+    put(columns.codes[v], 0, codes)
     _finish(columns, v)
 
 
