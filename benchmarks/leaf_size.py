@@ -20,7 +20,7 @@ from unlearnspn.bench.checking import Digests, require_equal
 from unlearnspn.bench.datasets import Dataset, load
 from unlearnspn.bench.generated import generate
 from unlearnspn.bench.timing import Stopwatch
-from unlearnspn.leaf_size import min_rows_among
+from unlearnspn.table_size import min_rows_among
 
 N_HELD_OUT = 1000
 N_COLUMNS = 50

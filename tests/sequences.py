@@ -87,7 +87,7 @@ def parameters():
             "n_clusters": st.sampled_from([2, 2, 3]),
             "epsilon": st.sampled_from([0.01, None]),
             "max_rounds": st.sampled_from([0, 1, 10]),
-            "n_bins": st.sampled_from([2, 4, 8]),
+            "n_bins": st.sampled_from([2, 4, 12]),
             "random_state": st.integers(0, 50),
         },
         optional={

@@ -52,15 +52,34 @@ def numeric(values, n_bins=4):
 
 
 @settings(max_examples=200, deadline=None)
-@given(columns(), st.integers(2, 8))
+@given(columns(), st.integers(2, 30))
 def test_edges_are_the_values_of_the_smallest_hashes(column, n_bins):
     values, hashes = column
     coder = learn(values, hashes, n_bins)
     observed = [(h, v) for h, v in zip(hashes.tolist(), values.tolist(), strict=True) if v == v]
-    landmarks = sorted(observed)[: n_bins - 1]
+    landmarks = sorted(observed)[: min(n_bins - 1, 5)]
     assert coder.landmarks.tolist() == [h for h, _ in landmarks]
-    assert coder.edges.tolist() == sorted({v for _, v in landmarks})
-    assert coder.n_codes == len(coder.edges) + 2
+    known = sorted({v for _, v in landmarks})
+    edges = coder.edges.tolist()
+    assert edges == known if n_bins <= 6 else set(known) <= set(edges)
+    assert edges == sorted(edges)
+    assert not known or (edges[0], edges[-1]) == (known[0], known[-1])
+    assert coder.n_codes == len(edges) + 2 <= n_bins + 1
+
+
+def test_more_bins_divide_the_gaps_between_landmarks_evenly():
+    values = np.array([0.0, 8.0, 16.0, 40.0, 48.0, -100.0])
+    assert numeric(values, n_bins=6).edges.tolist() == [0.0, 8.0, 16.0, 40.0, 48.0]
+    assert numeric(values, n_bins=10).edges.tolist() == [0.0, 4.0, 8.0, 12.0, 16.0, 28.0, 40.0, 44.0, 48.0]
+    assert numeric(values, n_bins=13).edges.tolist() == numeric(values, n_bins=10).edges.tolist()
+    # Where landmarks are alike, there are fewer gaps, and more edges in each.
+    assert numeric([0.0, 0.0, 0.0, 0.0, 3.0, 9.0], n_bins=8).edges.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert numeric([1.0] * 6, n_bins=18).edges.tolist() == [1.0]
+
+
+def test_gaps_are_divided_from_one_end_of_the_numbers_to_the_other():
+    largest = np.finfo(float).max
+    assert numeric([-largest, largest], n_bins=7).edges.tolist() == [-largest, 0.0, largest]
 
 
 @settings(max_examples=200, deadline=None)

@@ -4,7 +4,8 @@ Preprocessing is part of the model: everything a coder knows (categories, bin ed
 records and is revised with them. Coders are immutable; a revision gives a new one.
 
 Numeric columns: the edges of the bins are the values of a few landmark records, those with the smallest keyed hash, so
-a removal almost never moves an edge. Centre and scale are the exact mean and deviation, rounded to a coarse lattice.
+a removal almost never moves an edge; where there are to be more of them, they divide the gaps between landmarks evenly.
+Centre and scale are the exact mean and deviation, rounded to a coarse lattice.
 Categorical columns: each category has a code for as long as a record has it. Codes depend on history, hence nothing
 that is compared or released does: digests and random choices go by the category's own fingerprint.
 """
@@ -38,6 +39,8 @@ MAX_GROUPS = 32
 CENTRE_SPACING = 4.0
 SMALLEST_SCALE = 2.0**-1022
 _LARGEST_HASH = np.uint64(2**64 - 1)
+#: Each is a record that must not leave, or everything is coded anew.
+_MOST_LANDMARKS = 5
 
 #: What kernels need to know of a column: one line of words each, scale and centre by their bits.
 IS_NUMERIC, PLACE, LEVELS_START, SCALE, CENTRE, LANDMARK_END, N_FIELDS = range(7)
@@ -54,7 +57,7 @@ class NumericCoder:
     """Bins and scale of a numeric column."""
 
     key: int
-    n_landmarks: int
+    n_bins: int
     landmarks: Keys
     edges: Floats
     #: A fingerprint for each code.
@@ -68,8 +71,7 @@ class NumericCoder:
     def learn(cls, key: int, values: Floats, hashes: Keys, n_bins: int, moments: Moments) -> NumericCoder:
         """Learn from a whole column, its records' landmark hashes and its moments."""
         prints = np.array([derive_key(key, "bin", bytes([code])) for code in range(n_bins + 1)], np.uint64)
-        landmarks, edges = _pick_landmarks(values, hashes, n_bins - 1)
-        return cls(key, n_bins - 1, landmarks, edges, prints, *_scale_and_centre(moments))
+        return cls(key, n_bins, *_pick_edges(values, hashes, n_bins), prints, *_scale_and_centre(moments))
 
     def revise(
         self,
@@ -81,13 +83,13 @@ class NumericCoder:
         """Take the moments there will be, and the values and landmark hashes of the records that leave or come."""
         landmarks, edges = self.landmarks, self.edges
         if (hashes[~np.isnan(values)] <= self.landmark_end).any():
-            landmarks, edges = _pick_landmarks(*remaining(), self.n_landmarks)
-        return NumericCoder(self.key, self.n_landmarks, landmarks, edges, self.prints, *_scale_and_centre(moments))
+            landmarks, edges = _pick_edges(*remaining(), self.n_bins)
+        return NumericCoder(self.key, self.n_bins, landmarks, edges, self.prints, *_scale_and_centre(moments))
 
     @property
     def landmark_end(self) -> np.uint64:
         """The hash up to which a record with a value is, or would be, a landmark."""
-        full = self.landmarks.size == self.n_landmarks
+        full = self.landmarks.size == _n_landmarks(self.n_bins)
         return np.uint64(self.landmarks[-1]) if full else _LARGEST_HASH
 
     @property
@@ -170,13 +172,27 @@ def _scale_and_centre(moments: Moments) -> tuple[float, float]:
     return scale, centre if math.isfinite(centre) else mean
 
 
-def _pick_landmarks(values: Floats, hashes: Keys, number: int) -> tuple[Keys, Floats]:
+def _n_landmarks(n_bins: int) -> int:
+    return min(n_bins - 1, _MOST_LANDMARKS)
+
+
+def _pick_edges(values: Floats, hashes: Keys, n_bins: int) -> tuple[Keys, Floats]:
+    """Return the hashes of the landmarks, and the edges of at most so many bins."""
+    number = _n_landmarks(n_bins)
     observed = ~np.isnan(values)
     values, hashes = values[observed], hashes[observed]
     if hashes.size > number:
         chosen = np.argpartition(hashes, number - 1)[:number]
         values, hashes = values[chosen], hashes[chosen]
-    return np.sort(hashes), np.unique(values)
+    return np.sort(hashes), _divide_gaps(np.unique(values), n_bins - 1 - number)
+
+
+def _divide_gaps(values: Floats, n_more: int) -> Floats:
+    """Return values with at most so many more, which divide each gap between two of them evenly."""
+    n_parts = 1 + n_more // max(values.size - 1, 1)
+    shares = np.arange(1, n_parts) / n_parts
+    between = np.outer(1.0 - shares, values[:-1]) + np.outer(shares, values[1:])
+    return np.unique(np.concatenate([values, between.ravel()]))
 
 
 @dataclass(frozen=True, eq=False)

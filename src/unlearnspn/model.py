@@ -25,7 +25,6 @@ from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId, require_found
 from unlearnspn.independence import IndependenceTest
-from unlearnspn.leaf_size import min_rows_among
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.network import Node
@@ -34,6 +33,7 @@ from unlearnspn.report import Report
 from unlearnspn.revision import Revision
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.table_size import min_rows_among, n_bins_among
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
@@ -48,7 +48,8 @@ class Settings:
     seed: int
     #: Up to how many records a node is not split; None to have it follow from how many there are.
     min_rows: int | None
-    n_bins: int
+    #: Into how many bins numeric columns are coded; None likewise.
+    n_bins: int | None
     independence: IndependenceTest[Any]
     clustering: Clustering[Any]
     leaves: tuple[Leaf[Any], ...]
@@ -64,7 +65,7 @@ class Settings:
     @cached_property
     def all(self) -> bytes:
         """Fingerprint of everything."""
-        numbers = struct.pack("<QqQ", self.seed, self.min_rows or 0, self.n_bins)
+        numbers = struct.pack("<QqQ", self.seed, self.min_rows or 0, self.n_bins or 0)
         blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
         target = [] if self.target is None else [struct.pack("<q", self.target)]
         return fingerprint([self.released, numbers, *blocks, *target])
@@ -77,6 +78,10 @@ class Settings:
     def min_rows_among(self, n_records: int) -> int:
         """Return up to how many records a node is not split if there are so many in all."""
         return min_rows_among(n_records) if self.min_rows is None else self.min_rows
+
+    def n_bins_among(self, n_records: int) -> int:
+        """Return into how many bins numeric columns are coded if there are so many records."""
+        return n_bins_among(n_records) if self.n_bins is None else self.n_bins
 
     def learner(
         self, records: Records, encoding: Encoding, n_records: int | None = None, keeps_answers: bool = True
@@ -117,7 +122,8 @@ class Model:
     @classmethod
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch."""
-        model = cls.of(settings, Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table))
+        n_bins = settings.n_bins_among(len(ids))
+        model = cls.of(settings, Records.learn(settings.schema, settings.seed, n_bins, ids, table))
         model.origin = table.origin
         return model
 
@@ -255,7 +261,8 @@ def _domains(settings: Settings, records: Records) -> Domains:
 
 def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Table) -> Circuit:
     """Learn the same circuit as a model's, keeping nothing that only requests need: to see what these cost."""
-    records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table, digested=False)
+    n_bins = settings.n_bins_among(len(ids))
+    records = Records.learn(settings.schema, settings.seed, n_bins, ids, table, digested=False)
     learner = settings.learner(records, records.encoding, keeps_answers=False)
     network = FlatNetwork(learner.inside)
     network.root = network.grow(learner, settings.root_place, records.rows)
@@ -268,7 +275,8 @@ class _Request:
     """One change on its way: the network is changed first, then the records; until then all can be taken back.
 
     Where the coding of the values itself changes, everything is learned anew: on the same records with new codes, or,
-    where codes have to be given out anew, on fresh ones. So it is where leaves are to be of another size.
+    where codes have to be given out anew, or bins are to be finer or coarser, on fresh ones. So it is where leaves are
+    to be of another size.
     """
 
     digests: tuple[str, str]
@@ -287,9 +295,9 @@ class _Request:
         """Bring the network to where the change leads."""
         model, staged, records = self.model, self.staged, self.model.records
         encoding = staged.encoding
-        crowded = encoding is not records.encoding and encoding.crowded
-        self.recoded = crowded or not self._coded_alike()
-        if crowded:
+        afresh = self._rebinned() or (encoding is not records.encoding and encoding.crowded)
+        self.recoded = afresh or not self._coded_alike()
+        if afresh:
             self._learn_afresh(records.rows_after(staged.minus, staged.plus))
             return
         if self.recoded:
@@ -297,6 +305,12 @@ class _Request:
         else:
             self._revise()
         self.digests = model.digest_as(self._learner, staged.totals, staged.multiset)
+
+    def _rebinned(self) -> bool:
+        """Tell whether so many records are to have other bins than they had."""
+        records = self.model.records
+        n_bins = self.model.settings.n_bins_among(self._n_records)
+        return n_bins != records.n_bins and bool(records.is_numeric.any())
 
     def _coded_alike(self) -> bool:
         """Tell whether the values have the codes that they had, and sums the limbs."""

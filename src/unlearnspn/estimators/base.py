@@ -64,7 +64,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         leaves: Mapping[str, str | Leaf[Any]] | None = None,
         alpha: float = 0.3,
         min_std: float = 0.05,
-        n_bins: int = 6,
+        n_bins: int | str = "auto",
         random_state: int = 0,
     ) -> None:
         self.min_rows = min_rows
@@ -98,6 +98,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             "max_rounds": 10,
             "min_rows": 200,
             "factorization": "naive",
+            "n_bins": 6,
         }
         return cls(**{**setting, **overrides})
 
@@ -313,6 +314,11 @@ class BaseSPN(BaseUnlearner):
     def min_rows_(self) -> int:
         """Up to how many records a node is not split now: `min_rows`, or what "auto" means for so many records."""
         return self._fitted().learner.min_rows
+
+    @property
+    def n_bins_(self) -> int:
+        """Into how many bins, at most, numeric columns are coded now: `n_bins`, or what "auto" means for so many."""
+        return self._fitted().records.n_bins
 
     def _fitted(self) -> Model:
         super()._fitted()

@@ -59,7 +59,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
         leaves: Mapping[str, str | Leaf[Any]] | None = None,
         alpha: float = 0.3,
         min_std: float = 0.05,
-        n_bins: int = 6,
+        n_bins: int | str = "auto",
         random_state: int = 0,
     ) -> None:
         super().__init__(

@@ -37,8 +37,8 @@ def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
     return Settings(
         schema=schema,
         seed=_seed(parameters["random_state"]),
-        min_rows=_min_rows(parameters["min_rows"]),
-        n_bins=_at_least("n_bins", parameters["n_bins"], 2, _MOST_BINS),
+        min_rows=_at_least_or_auto("min_rows", parameters["min_rows"], 1),
+        n_bins=_at_least_or_auto("n_bins", parameters["n_bins"], 2, _MOST_BINS),
         independence=_independence(parameters["independence"], parameters["threshold"]),
         clustering=_clustering(parameters),
         leaves=_leaves(parameters["leaves"], schema, alpha, min_std),
@@ -78,14 +78,6 @@ def _clustering(parameters: Mapping[str, Any]) -> Clustering[Any]:
         None if epsilon is None else _positive("epsilon", epsilon),
         _at_least("max_rounds", parameters["max_rounds"], 0),
     )
-
-
-def _min_rows(min_rows: Any) -> int | None:
-    if isinstance(min_rows, str):
-        if min_rows != "auto":
-            raise ValueError(f"min_rows={min_rows!r} is neither 'auto' nor a number")
-        return None
-    return _at_least("min_rows", min_rows, 1)
 
 
 def _tree(factorization: Any, alpha: float) -> ChowLiu | None:
@@ -141,6 +133,14 @@ def _seed(random_state: Any) -> int:
             "learn it again"
         )
     return derive_key(0, "random_state", integer_bytes(int(random_state)))
+
+
+def _at_least_or_auto(name: str, value: Any, least: int, most: int | None = None) -> int | None:
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f"{name}={value!r} is neither 'auto' nor a number")
+        return None
+    return _at_least(name, value, least, most)
 
 
 def _at_least(name: str, value: Any, least: int, most: int | None = None) -> int:

@@ -60,7 +60,7 @@ def read_ensemble(path: PathLike, components: Iterable[type] = ()) -> tuple[Ense
 def pack_ensemble(ensemble: Ensemble, document: Mapping[str, Any]) -> Container:
     """Return what a file holds of an ensemble."""
     settings, (ids, table) = ensemble.settings, ensemble.export()
-    records = Records.learn(settings.schema, settings.seed, settings.n_bins, ids, table)
+    records = Records.learn(settings.schema, settings.seed, settings.n_bins_among(len(ids)), ids, table)
     arrays = pack_records(records, canonical_rows(records))
     described = {
         "settings": describe_settings(settings),

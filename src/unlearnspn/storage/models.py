@@ -115,6 +115,6 @@ def restore_all_records(
     stored = take_records(entries, settings.schema, number, string_ids)
     try:
         check_support(settings.leaves, stored.table)
-        return stored, restore_records(stored, settings.schema, settings.seed, settings.n_bins)
+        return stored, restore_records(stored, settings.schema, settings.seed, settings.n_bins_among(number))
     except (InvalidTableError, RecordIdError) as error:
         raise StorageError(f"the records cannot be what they are said to be: {error}") from error

@@ -46,9 +46,9 @@ def read_settings(described: Any, known: Mapping[str, type]) -> Settings:
     schema = read_schema(described["schema"])
     values = {name: decode_with_blocks(value, known) for name, value in described.items() if name != "schema"}
     _require_integer("seed", values["seed"], 0, (1 << 64) - 1)
-    if values["min_rows"] is not None:
-        _require_integer("min_rows", values["min_rows"], 1, 1 << 62)
-    _require_integer("n_bins", values["n_bins"], 2, _MOST_BINS)
+    for name, least, most in (("min_rows", 1, 1 << 62), ("n_bins", 2, _MOST_BINS)):
+        if values[name] is not None:
+            _require_integer(name, values[name], least, most)
     _require_offer("independence", values["independence"], IndependenceTest)
     _require_offer("clustering", values["clustering"], Clustering)
     _require_offer("tree", values["tree"], ChowLiu | None)

@@ -246,7 +246,8 @@ def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | N
     categories = _load_categories(store, settings.schema)
     try:
         multiset = np.frombuffer(bytes.fromhex(digest), np.uint64).copy()
-        return Records.restore(settings.schema, settings.seed, settings.n_bins, slots, categories, multiset)
+        n_bins = settings.n_bins_among(int(slots["live"].sum()))
+        return Records.restore(settings.schema, settings.seed, n_bins, slots, categories, multiset)
     except (RecordIdError, InvalidTableError, ValueError, IndexError) as error:
         raise DamagedVaultError(f"the records in the vault cannot be what they are said to be: {error}") from error
 

@@ -1,4 +1,4 @@
-"""Leaves that grow with the table: another size of leaves is another model, to be learned anew on both ways."""
+"""Leaves and bins that follow from the size of the table: a step is another model, to be learned anew on both ways."""
 
 from dataclasses import replace
 
@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sequences import assert_like_retraining, sequences
-from unlearnspn import SPN, SPNEnsemble, leaf_size
-from unlearnspn.leaf_size import min_rows_among
+from unlearnspn import SPN, SPNEnsemble, table_size
+from unlearnspn.table_size import min_rows_among, n_bins_among
 
 
-def test_it_doubles_with_the_records_and_never_shrinks():
+def test_leaves_double_with_the_records_and_never_shrink():
     sizes = [min_rows_among(n) for n in range(1, 200_000, 97)]
     assert sizes == sorted(sizes)
     assert min_rows_among(39_999) == 200
@@ -21,11 +21,20 @@ def test_it_doubles_with_the_records_and_never_shrinks():
         assert 100 <= n / min_rows_among(n) < 200
 
 
+def test_bins_get_finer_when_leaves_grow_up_to_a_limit():
+    numbers = [n_bins_among(n) for n in range(1, 400_000, 97)]
+    assert numbers == sorted(numbers)
+    steps = [n for n in range(1, 10**6, 1000) if n_bins_among(n) != n_bins_among(n + 1000)]
+    assert all(min_rows_among(n) != min_rows_among(n + 1000) for n in steps)
+    assert (n_bins_among(39_999), n_bins_among(40_000), n_bins_among(10**9)) == (6, 10, 18)
+
+
 @pytest.fixture
 def small(monkeypatch):
-    """Let leaves grow among a handful of records already."""
-    monkeypatch.setattr(leaf_size, "_LEAST", 2)
-    monkeypatch.setattr(leaf_size, "_AMONG", 8)
+    """Let leaves grow, and bins get finer, among a handful of records already."""
+    monkeypatch.setattr(table_size, "_AMONG", 8)
+    monkeypatch.setattr(table_size, "_MIN_ROWS", 2)
+    monkeypatch.setattr(table_size, "_N_BINS", 3)
 
 
 #: The fixture says the same to all examples.
@@ -35,8 +44,8 @@ SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.func
 @settings(max_examples=300, deadline=None, suppress_health_check=SUPPRESSED)
 @given(sequence=sequences(), n_first=st.sampled_from([7, 8, 9, 15, 16, 17, 31, 32, 33, 40]))
 def test_every_request_equals_retraining(small, sequence, n_first):
-    n_first = min(n_first, len(sequence.pool))
-    assert_like_retraining(replace(sequence, n_first=n_first, parameters={**sequence.parameters, "min_rows": "auto"}))
+    parameters = {**sequence.parameters, "min_rows": "auto", "n_bins": "auto"}
+    assert_like_retraining(replace(sequence, n_first=min(n_first, len(sequence.pool)), parameters=parameters))
 
 
 def table(n_records):
@@ -74,15 +83,25 @@ def test_a_step_is_planned_without_being_taken(small):
 
 def test_a_number_stays_what_it_is():
     X = table(40_001)
-    spn = SPN(min_rows=200).fit(X)
+    spn = SPN(min_rows=200, n_bins=6).fit(X)
     assert spn.unlearn([0, 1]).subnetworks_learned == 0
     growing = SPN().fit(X)
-    assert growing.digest() == SPN(min_rows=400).fit(X).digest()
+    assert growing.digest() == SPN(min_rows=400, n_bins=10).fit(X).digest()
     assert (spn.min_rows_, growing.min_rows_) == (200, 400)
-    growing.unlearn([0, 1])
-    assert growing.min_rows_ == 200
+    assert (spn.n_bins_, growing.n_bins_) == (6, 10)
+    report = growing.unlearn([0, 1])
+    assert report.recoded
+    assert (growing.min_rows_, growing.n_bins_) == (200, 6)
 
 
-def test_other_words_are_refused():
-    with pytest.raises(ValueError, match="min_rows='large' is neither 'auto' nor a number"):
-        SPN(min_rows="large").fit([[1.0], [2.0]])
+def test_a_table_without_numbers_has_no_bins_to_change(small):
+    X = np.array([["a", "b"][row % 2] for row in range(64)], object).reshape(-1, 1)
+    spn = SPN(min_rows=200).fit(X)
+    assert not spn.unlearn([0]).recoded
+    assert spn.verify()
+
+
+@pytest.mark.parametrize("name", ["min_rows", "n_bins"])
+def test_other_words_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name}='large' is neither 'auto' nor a number"):
+        SPN(**{name: "large"}).fit([[1.0], [2.0]])
