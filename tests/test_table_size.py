@@ -26,7 +26,7 @@ def test_bins_get_finer_when_leaves_grow_up_to_a_limit():
     assert numbers == sorted(numbers)
     steps = [n for n in range(1, 10**6, 1000) if n_bins_among(n) != n_bins_among(n + 1000)]
     assert all(min_rows_among(n) != min_rows_among(n + 1000) for n in steps)
-    assert (n_bins_among(39_999), n_bins_among(40_000), n_bins_among(10**9)) == (6, 10, 18)
+    assert (n_bins_among(39_999), n_bins_among(40_000), n_bins_among(10**9)) == (6, 10, 14)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ _AMONG = 40_000
 #: Below that: up to how many records a node is not split (the paper's t), and how many bins there are.
 _MIN_ROWS, _N_BINS = 200, 6
 #: How many bins come with a step, and how many there are in the end: tables of pairs grow by the square.
-_MORE_BINS, _MOST_BINS = 4, 18
+_MORE_BINS, _MOST_BINS = 4, 14
 
 
 def min_rows_among(n_records: int) -> int:
@@ -28,7 +28,7 @@ def n_bins_among(n_records: int) -> int:
     """Return into how many bins numeric columns of so many records are coded.
 
     >>> [n_bins_among(n) for n in (100, 39_999, 40_000, 100_000, 1_000_000)]
-    [6, 6, 10, 14, 18]
+    [6, 6, 10, 14, 14]
     """
     return min(_N_BINS + _MORE_BINS * _steps(n_records), _MOST_BINS)
 

@@ -45,7 +45,7 @@ class SPN(DensityEstimator, BaseSPN):
         The least standard deviation of Gaussian leaves, as a share of their column's.
     n_bins : int or "auto", default="auto"
         Into how many bins numeric columns are coded for the G-test and for trees, at most. "auto" is 6 below 40,000
-        records, and 10, 14 and 18 from 40,000, 80,000 and 160,000 on.
+        records, 10 from there on, and 14 from 80,000 on.
     random_state : int, default=0
         The seed. It is part of the model: the same seed and records always give the same network.
 
