@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from numba.core.caching import NullCache
+from numba.core.compiler import Flags
 
 from unlearnspn import blocks
 from unlearnspn.compiling import inlined, kernel, kernels
@@ -33,6 +34,28 @@ def test_a_kernel_that_only_kernels_call_is_not_compiled_for_python():
     values = np.arange(5)
     assert sum_scaled(values) == 3 * values.sum() + 5 * blocks.HEAD
     assert not scaled.overloads
+
+
+@kernel
+def add_some(value):
+    return scaled(value, 2) + scaled(value, 3) + scaled(4, value)
+
+
+def test_there_is_one_part_for_all_numbers_of_a_type(monkeypatch):
+    monkeypatch.setattr(kernels, "open_cache", lambda *_: NullCache())
+    monkeypatch.setattr(scaled._part, "overloads", type(scaled._part.overloads)())
+    assert add_some(10) == 90
+    assert len(scaled._part.overloads) == 1
+
+
+def test_options_are_told_apart_as_the_compiler_does():
+    options = [Flags(), Flags(), Flags()]
+    options[2].nrt = True
+    quick = [kernels._Options(each) for each in options]
+    for left, right in ((0, 1), (0, 2), (2, 2)):
+        equal = options[left] == options[right]
+        assert (quick[left] == quick[right]) == (quick[left] == options[right]) == equal
+        assert not equal or hash(quick[left]) == hash(options[right])
 
 
 @inlined

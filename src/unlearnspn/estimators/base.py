@@ -318,7 +318,8 @@ class BaseSPN(BaseUnlearner):
     @property
     def n_bins_(self) -> int:
         """Into how many bins, at most, numeric columns are coded now: `n_bins`, or what "auto" means for so many."""
-        return self._fitted().records.n_bins
+        model = self._fitted()
+        return model.settings.n_bins_among(model.n_records)
 
     def _fitted(self) -> Model:
         super()._fitted()
