@@ -5,7 +5,6 @@ import numpy as np
 from hypothesis import given, settings
 
 from unlearnspn.arrays import count_of, equal, first_reaching, in_order, joined, merged, places_of, put, with_room
-from unlearnspn.compiling import START
 
 words = st.lists(st.integers(-3, 3), max_size=12).map(lambda values: np.array(values, np.int64))
 
@@ -42,5 +41,5 @@ def test_room_is_made_only_if_there_is_none_and_what_is_there_stays(one, more):
 
 def test_putting_leaves_the_rest_alone():
     target = np.arange(5)
-    put(target, START, np.array([7]))
+    put(target, 0, np.array([7]))
     assert target.tolist() == [7, 1, 2, 3, 4]
