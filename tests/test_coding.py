@@ -71,7 +71,21 @@ def test_more_bins_divide_the_gaps_between_landmarks_evenly():
     values = np.array([0.0, 8.0, 16.0, 40.0, 48.0, -100.0])
     assert numeric(values, n_bins=6).edges.tolist() == [0.0, 8.0, 16.0, 40.0, 48.0]
     assert numeric(values, n_bins=10).edges.tolist() == [0.0, 4.0, 8.0, 12.0, 16.0, 28.0, 40.0, 44.0, 48.0]
-    assert numeric(values, n_bins=13).edges.tolist() == numeric(values, n_bins=10).edges.tolist()
+    # What is left over goes to the widest gaps; of equal ones to the first.
+    assert numeric(values, n_bins=7).edges.tolist() == [0.0, 8.0, 16.0, 28.0, 40.0, 48.0]
+    assert numeric(values, n_bins=12).edges.tolist() == [
+        0.0,
+        8 / 3,
+        16 / 3,
+        8.0,
+        12.0,
+        16.0,
+        24.0,
+        32.0,
+        40.0,
+        44.0,
+        48.0,
+    ]
     # Where landmarks are alike, there are fewer gaps, and more edges in each.
     assert numeric([0.0, 0.0, 0.0, 0.0, 3.0, 9.0], n_bins=8).edges.tolist() == [0.0, 1.0, 2.0, 3.0]
     assert numeric([1.0] * 6, n_bins=18).edges.tolist() == [1.0]

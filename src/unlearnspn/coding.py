@@ -188,11 +188,21 @@ def _pick_edges(values: Floats, hashes: Keys, n_bins: int) -> tuple[Keys, Floats
 
 
 def _divide_gaps(values: Floats, n_more: int) -> Floats:
-    """Return values with at most so many more, which divide each gap between two of them evenly."""
-    n_parts = 1 + n_more // max(values.size - 1, 1)
-    shares = np.arange(1, n_parts) / n_parts
-    between = np.outer(1.0 - shares, values[:-1]) + np.outer(shares, values[1:])
-    return np.unique(np.concatenate([values, between.ravel()]))
+    """Return values with so many more that divide each gap evenly: into as many parts, the widest into one more."""
+    n_gaps = values.size - 1
+    if n_gaps < 1 or n_more == 0:
+        return values
+    n_parts = np.full(n_gaps, 1 + n_more // n_gaps)
+    widths = np.diff(values / 2.0)  # halved, or the widest of all might be infinite
+    n_parts[np.argsort(-widths, kind="stable")[: n_more % n_gaps]] += 1
+    divided = [_divide(*gap) for gap in zip(values[:-1], values[1:], n_parts, strict=True)]
+    return np.unique(np.concatenate([*divided, values[-1:]]))
+
+
+def _divide(low: float, high: float, n_parts: int) -> Floats:
+    """Return where each of so many equal parts of a gap begins."""
+    shares = np.arange(n_parts) / n_parts
+    return (1.0 - shares) * low + shares * high
 
 
 @dataclass(frozen=True, eq=False)
