@@ -57,8 +57,8 @@ _OPERATIONS = tuple(Operation)
 _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
 _FIRST_ROOM = 4096
-#: So few words that belong to nobody are no reason to move all others together.
-_FEW_WASTED = 1 << 14
+#: So few words that are not needed are no reason to move all others.
+_FEW_WORDS = 1 << 16
 #: The digests of a sub-network: of the released model, and of the state.
 Digests = tuple[bytes, bytes]
 
@@ -256,13 +256,13 @@ class FlatNetwork:
 
     def trim(self) -> None:
         """Leave as much room as will be needed soon."""
-        room = self.used + min(spare_words(self.used), max(self.used // 32, _FIRST_ROOM))
+        room = self.used + min(spare_words(self.used), max(self.used // 32, _FEW_WORDS))
         if room != self.words.size:
             self.words = np.concatenate([self.words[: self.used], np.zeros(room - self.used, np.int64)])
 
     def tidy_up(self) -> bool:
         """Give room back, once most of it belongs to nobody; tell whether that was so."""
-        if self.wasted <= max(self.used // 2, _FEW_WASTED):
+        if self.wasted <= max(self.used // 2, _FEW_WORDS):
             return False
         vars(self).update(vars(self.compacted()))
         return True

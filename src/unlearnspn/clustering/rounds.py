@@ -10,7 +10,7 @@ from unlearnspn.arrays import put
 from unlearnspn.clustering.space import Lines, Space
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
-from unlearnspn.hashing import mix64
+from unlearnspn.hashing import Keys, mix64
 from unlearnspn.slices import Counts, Rows
 
 _HEAD = 3  # how many seeds there are, how many rounds, and how many sizes
@@ -92,26 +92,34 @@ def to_words(rounds: Rounds) -> Words:
 
 
 @kernel
-def _hash_line(space: Space, line: Counts) -> tuple[np.uint64, np.uint64]:
-    """Hash a line, independently of the codes' order and of codes that nobody has."""
-    low, high = np.uint64(0), np.uint64(0)
+def _names(space: Space) -> Keys:
+    """Return two hashes for each entry of a line: of the variable and the place, or of the category's fingerprint."""
+    names = np.empty((2, space.offsets[-1]), np.uint64)
     for i in range(space.scope.size):
         v, start = space.scope[i], space.offsets[i]
         for entry in range(start, space.offsets[i + 1]):
-            value = np.uint64(line[entry])
-            if value:
-                place = entry - start
-                name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
-                name = mix64(name)
-                low += value * name
-                high += value * mix64(name)
+            place = entry - start
+            name = space.prints[v, 0] + np.uint64(place) if space.is_numeric[v] else space.prints[v, place]
+            names[0, entry] = mix64(name)
+            names[1, entry] = mix64(names[0, entry])
+    return names
+
+
+@kernel
+def _hash_line(names: Keys, line: Counts) -> tuple[np.uint64, np.uint64]:
+    """Hash a line, independently of the codes' order and of codes that nobody has."""
+    low, high = np.uint64(0), np.uint64(0)
+    for entry in range(line.size):
+        value = np.uint64(line[entry])
+        low += value * names[0, entry]
+        high += value * names[1, entry]
     return low, high
 
 
 @kernel
 def describe_rounds(space: Space, rounds: Rounds) -> Words:
     """Return words that are equal exactly if what is kept is, whatever slots records and codes categories have."""
-    n_rounds, n_seeds, _ = rounds.sums.shape
+    names, (n_rounds, n_seeds, _) = _names(space), rounds.sums.shape
     words = np.empty(3 + n_seeds + rounds.counts.size + rounds.sizes.size + 2 * n_seeds * (2 * n_rounds + 1), np.int64)
     words[0], words[1], words[2] = n_seeds, n_rounds, rounds.sizes.size
     at = 3
@@ -126,7 +134,7 @@ def describe_rounds(space: Space, rounds: Rounds) -> Words:
     for lines in (rounds.sums, rounds.centroids):
         for r in range(len(lines)):
             for k in range(n_seeds):
-                low, high = _hash_line(space, lines[r, k])
+                low, high = _hash_line(names, lines[r, k])
                 words[at], words[at + 1] = np.int64(low), np.int64(high)
                 at += 2
     return words

@@ -148,12 +148,17 @@ def scratch_for(n_features: int) -> Matrix:
 
 
 @kernel
-def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix) -> bool:
-    """Tell whether a canonical correlation exceeds the threshold, over the rows where both variables are observed."""
+def correlated(
+    cells: Table, steps: tuple[int, int], u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix
+) -> bool:
+    """Tell whether a canonical correlation exceeds the threshold, over the rows where both variables are observed.
+
+    `steps` are those from one code to the next among the cells of their table. It takes less if `u` has fewer codes.
+    """
     n_left, n_right = whitened.widths[u], whitened.widths[v]
-    size = n_left * n_right
+    size, least = n_left * n_right, min(n_left, n_right)
     cross, rest = scratch[:size].reshape((n_left, n_right)), scratch[size:]
-    _write_covariance(table, u, v, whitened, cross, rest)
+    _write_covariance(cells, steps, u, v, whitened, cross, rest)
     squared = threshold * abs(threshold)
     total = 0.0
     for value in scratch[:size]:
@@ -161,7 +166,7 @@ def correlated(table: Table, u: int, v: int, whitened: Whitened, threshold: floa
     # The sum of all squared correlations bounds the largest: most independent pairs need no more than this.
     if total <= squared:
         return False
-    return not _all_below(cross, squared, rest[: n_right * n_right].reshape((n_right, n_right)))
+    return least < 2 or not _all_below(cross, squared, rest[: least * least].reshape((least, least)))
 
 
 @inlined
@@ -190,7 +195,9 @@ def binary_correlated(
 
 
 @kernel
-def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: Matrix, scratch: Matrix) -> None:
+def _write_covariance(
+    cells: Table, steps: tuple[int, int], u: int, v: int, whitened: Whitened, cross: Matrix, scratch: Matrix
+) -> None:
     """Write the covariances of two variables' whitened features; their singular values are the correlations."""
     features, _, orders, occurring = whitened
     lefts, rights = features[u], features[v]
@@ -204,9 +211,9 @@ def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: M
     total = 0
     for a in left_order:
         line[:] = 0.0
-        counts, in_line = table[a], 0
+        in_line = 0
         for b in right_order:
-            count = counts[b]
+            count = cells[a * steps[0] + b * steps[1]]
             if count > 0:
                 in_line += count
                 for j in range(n_right):
@@ -228,20 +235,33 @@ def _write_covariance(table: Table, u: int, v: int, whitened: Whitened, cross: M
 
 
 @kernel
+def _write_products(cross: Matrix, products: Matrix) -> None:
+    """Write cross·crossᵀ or crossᵀ·cross, whichever is smaller; of its halves the upper one."""
+    n_left, n_right = cross.shape
+    products[:] = 0.0
+    if n_left < n_right:
+        for a in range(n_left):
+            for b in range(a, n_left):
+                for j in range(n_right):
+                    products[a, b] += cross[a, j] * cross[b, j]
+    else:
+        for i in range(n_left):
+            for a in range(n_right):
+                for b in range(a, n_right):
+                    products[a, b] += cross[i, a] * cross[i, b]
+
+
+@kernel
 def _all_below(cross: Matrix, squared: float, rest: Matrix) -> bool:
     """Tell whether squared·I - crossᵀ·cross has a Cholesky factor: so are all squared singular values below."""
-    rest[:] = 0.0
+    _write_products(cross, rest)
     width = len(rest)
-    for i in range(len(cross)):
-        for a in range(width):
-            for b in range(a, width):
-                rest[a, b] -= cross[i, a] * cross[i, b]
     for a in range(width):
-        pivot = rest[a, a] + squared
+        pivot = squared - rest[a, a]
         if pivot <= 0.0:
             return False
         for i in range(a + 1, width):
             share = rest[a, i] / pivot
             for b in range(i, width):
-                rest[i, b] -= share * rest[a, b]
+                rest[i, b] += share * rest[a, b]
     return True

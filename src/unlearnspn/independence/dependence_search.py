@@ -156,8 +156,10 @@ def _depend(
         and whitened.widths[v] == 1
     ):
         return binary_correlated(cells, start, sizes[v], u, v, whitened, threshold * abs(threshold))
-    table = cells[start : start + sizes[u] * sizes[v]].reshape((sizes[u], sizes[v]))
-    return correlated(table, u, v, whitened, threshold, scratch)
+    table = cells[start : start + sizes[u] * sizes[v]]
+    if whitened.occurring[u] > whitened.occurring[v]:
+        return correlated(table, (1, sizes[v]), v, u, whitened, threshold, scratch)
+    return correlated(table, (sizes[v], 1), u, v, whitened, threshold, scratch)
 
 
 @kernel
