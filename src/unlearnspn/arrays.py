@@ -12,6 +12,9 @@ from unlearnspn.exact_sum import Words
 
 Array = npt.NDArray[Any]
 
+#: So many times as many numbers are looked through sooner than some of them are sorted.
+_NARROW = 8
+
 
 @kernel
 def put(target: Array, at: int, values: Array) -> None:
@@ -68,8 +71,20 @@ def _end_of_run(words: Words, start: int) -> int:
 
 
 @kernel
-def in_order(words: Words) -> Words:
-    """Return words sorted, by merging runs: rows of a node are those of its parts, most of them in order already."""
+def _marked(words: Words, lowest: int, width: int) -> Words:
+    """Return different words sorted, by marking them among all that there are from the lowest on."""
+    marks = np.zeros(width, np.bool_)
+    for word in words:
+        marks[word - lowest] = True
+    in_order, number = np.empty(words.size + 1, np.int64), 0
+    for place in range(width):
+        in_order[number] = lowest + place
+        number += marks[place]
+    return in_order[: words.size]
+
+
+@kernel
+def _merged_runs(words: Words) -> Words:
     words, other, n_runs = words.copy(), np.empty(words.size, np.int64), 2
     while n_runs > 1:
         at, n_runs = 0, 0
@@ -81,6 +96,21 @@ def in_order(words: Words) -> Words:
             n_runs += 1
         words, other = other, words
     return words
+
+
+@kernel
+def in_order(words: Words) -> Words:
+    """Return different words sorted: by marking, or, where there are few of a large range, by merging runs.
+
+    Rows of a node are those of its parts, most of them in order already.
+    """
+    if _end_of_run(words, 0) == words.size:
+        return words.copy()
+    lowest, highest = words[0], words[0]
+    for word in words:
+        lowest, highest = min(lowest, word), max(highest, word)
+    width = highest - lowest + 1
+    return _marked(words, lowest, width) if width <= _NARROW * words.size else _merged_runs(words)
 
 
 @kernel

@@ -185,8 +185,8 @@ def _describe_outside(learner: Learner, network: FlatNetwork, at: int) -> tuple[
     for place, name, block in asked:
         number = int(words[at + place])
         if number < 0:
-            data = Slice(learner.records, learner.encoding, network.scope_of(at), key)
-            kept += fingerprint([name, block.fingerprint(network.outside[-number - 1], data)])
+            found = block.fingerprint(network.outside[-number - 1], network.slice(learner, at))
+            kept += fingerprint([name, found])
     return released, kept
 
 

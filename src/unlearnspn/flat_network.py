@@ -110,7 +110,7 @@ class FlatNetwork:
             at = int(self.words[node + place])
             if at < 0:
                 learn: Callable[[Slice, Rows], Any] = block.learn
-                self.outside[-at - 1] = learn(learner.slice(self.place(node)), np.sort(rows))
+                self.outside[-at - 1] = learn(self.slice(learner, node), np.sort(rows))
         for variable, at in _read_leaves(self.words, node).reshape(-1, 2).tolist():
             if at < 0:
                 self.outside[-at - 1] = learner.learn_factor(variable, rows)
@@ -366,6 +366,10 @@ class FlatNetwork:
         is_cluster = parent >= 0 and self.operation(parent) is Operation.SPLIT_DATA
         key, connected = int(words[node + KEY]) & _MASK, bool(words[node + CONNECTED])
         return Place(self.scope_of(node).copy(), key, is_cluster, connected)
+
+    def slice(self, learner: Learner, node: int) -> Slice:
+        """Return what a node sees."""
+        return Slice(learner.records, learner.encoding, self.scope_of(node).copy(), int(self.words[node + KEY]) & _MASK)
 
     def place_of_part(self, node: int, number: int, scope: Words) -> Place:
         """Return where a part of a node stands."""

@@ -32,7 +32,7 @@ _NOBODY = np.zeros(0, np.int64)
 _NO_NODE = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Change:
     """What changes for a node: rows that leave it, and rows that come, both in increasing order."""
 
@@ -128,7 +128,7 @@ class Revision:
 
     def _revise(self, node: int, minus: Rows, plus: Rows) -> None:
         """Make a change at a node and below it."""
-        self._walk(*_visit(node, minus, plus))
+        self._walk_on(*_visit(node, minus, plus))
 
     def _walk(self, visits: Words, rows: Rows) -> None:
         """Make changes at some nodes and below them."""
@@ -234,24 +234,24 @@ class Revision:
 
     def _reconsider(self, at: int, minus: Rows, plus: Rows) -> None:
         """Ask a node's questions again, and do what the answers demand."""
-        place = self.network.place(at)
+        network, learner = self.network, self.learner
         change = Change(minus, plus, lambda: self._rows_after(at, minus, plus))
-        n_records = self.network.n_records(at) + change.growth
+        n_records = network.n_records(at) + change.growth
         if change.size > LARGE_SHARE * n_records and change.size > 1:
-            self._learn_anew(at, place, change)
+            self._learn_anew(at, network.place(at), change)
             return
-        number = self.network.independence_outside(at)
-        if number is None or n_records <= self.learner.min_rows:
-            self._revise_node(at, place, change)
+        number = network.independence_outside(at)
+        if number is None or n_records <= learner.min_rows:
+            self._revise_node(at, change)
             return
-        test, data, before = self.learner.independence, self.learner.slice(place), self.network.outside[number]
+        test, data, before = learner.independence, network.slice(learner, at), network.outside[number]
         after = test.revise(before, data, minus, plus, change.rows)
         if test.groups(before, data).tobytes() == test.groups(after, data).tobytes():
-            self._go_on_from(at, number, place, change, after)
+            self._go_on_from(at, number, change, after)
         else:
-            self._revise_node(at, place, change, after)
+            self._revise_node(at, change, after)
 
-    def _go_on_from(self, at: int, number: int, place: Place, change: Change, independence: Any) -> None:
+    def _go_on_from(self, at: int, number: int, change: Change, independence: Any) -> None:
         """Make a change at a node whose variables form the same groups, as is known, and below it."""
         if self.learner.centroids_move and self.network.operation(at) is Operation.SPLIT_DATA:
             self._rebuild(at, _NOBODY, change.minus, change.plus, independence)
@@ -261,7 +261,7 @@ class Revision:
         self.nodes_visited += len(rest)
         pairs = trail.pairs
         if outcome == REFUSED:
-            self._revise_node(at, place, change, independence)
+            self._revise_node(at, change, independence)
         elif outcome == TO_REBUILD:
             self._rebuild(at, pairs[:0], minus, plus, independence)
             pairs = pairs[1:]
@@ -271,9 +271,9 @@ class Revision:
                 self._revise_outside(at, minus, plus)
         self._see_to_the_rest(rest, pairs)
 
-    def _revise_node(self, at: int, place: Place, change: Change, independence: Any = None) -> None:
+    def _revise_node(self, at: int, change: Change, independence: Any = None) -> None:
         """Put a node in the place of one whose questions are asked again; its independence may be known already."""
-        node = self.network.shallow(at)
+        node, place = self.network.shallow(at), self.network.place(at)
         decision = self.revise_operation(node, place, change, independence)
         if decision.operation is not node.operation:
             # What was asked is what learning would ask: only what is below is learned anew.

@@ -7,9 +7,9 @@ import numpy as np
 from unlearnspn.arrays import equal, put
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
-from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, label, move_row, nearest
+from unlearnspn.clustering.space import NEXT, ONE, Lines, Space, add_row, costs_of, label, move_row, nearest
 from unlearnspn.coding import FEATURE_MISSING, Features
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, inlined, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import mix64
@@ -29,11 +29,16 @@ def _lattice(space: Space) -> Counts:
     return shifts
 
 
-@kernel
-def _snap(space: Space, shift: np.int64, total: int, count: int) -> np.int64:
-    """Round total/count to the lattice {shift + spacing·z}, in integers."""
-    numerator = 2 * (total - count * shift) + count * space.spacing
-    return shift + space.spacing * (numerator // (2 * count * space.spacing))
+@inlined
+def _snap(shift: np.int64, spacing: int, total: int, count: int) -> np.int64:
+    """Round total/count to the lattice {shift + spacing·z}, in integers.
+
+    A quotient of floats is off by one at most, and takes a fraction of the time that one of integers does.
+    """
+    numerator, width = 2 * (total - count * shift) + count * spacing, 2 * count * spacing
+    steps = np.int64(np.floor(np.float64(numerator) / np.float64(width)))
+    rest = numerator - steps * width
+    return shift + spacing * (steps + (rest >= width) - (rest < 0))
 
 
 @kernel
@@ -43,20 +48,22 @@ def _quantise(space: Space, lattice: Counts, sums: Lines, counts: Counts, previo
     A coordinate without a value is 0: so is that of a code that no row of the cluster has, whether or not some row
     elsewhere has it.
     """
+    spacing = space.spacing
     for c in range(sums.shape[0]):
+        own, line = sums[c], centroids[c]
         if counts[c] == 0:
-            put(centroids[c], 0, previous[c])
+            put(line, 0, previous[c])
             continue
         for i in range(space.scope.size):
-            start, end = space.offsets[i], space.offsets[i + 1]
+            start, end = np.uint64(space.offsets[i]), np.uint64(space.offsets[i + 1])
             if space.is_numeric[space.scope[i]]:
-                if sums[c, start + 1]:
-                    centroids[c, start] = _snap(space, lattice[start], sums[c, start], sums[c, start + 1])
+                if own[start + NEXT]:
+                    line[start] = _snap(lattice[start], spacing, own[start], own[start + NEXT])
                 continue
-            observed = counts[c] - sums[c, start]
-            for entry in range(start + 1, end):
-                if sums[c, entry]:
-                    centroids[c, entry] = _snap(space, lattice[entry], sums[c, entry] * ONE, observed)
+            observed = counts[c] - own[start]
+            for entry in range(start + NEXT, end):
+                if own[entry]:
+                    line[entry] = _snap(lattice[entry], spacing, own[entry] * ONE, observed)
 
 
 @kernel
@@ -118,11 +125,12 @@ def _label_by_distance(distances: Lines, labels: Counts) -> None:
     least = np.zeros(labels.size, np.int64)
     for j in range(labels.size):
         labels[j] = 0
-    for c in range(1, distances.shape[0]):
+    for c in range(1, len(distances)):
+        line = distances[c]
         for j in range(labels.size):
-            closer = distances[c, j] < least[j]
-            labels[j] = c if closer else labels[j]
-            least[j] = distances[c, j] if closer else least[j]
+            distance, before = line[j], least[j]
+            labels[j] = c if distance < before else labels[j]
+            least[j] = min(distance, before)
 
 
 @kernel

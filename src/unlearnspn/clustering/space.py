@@ -19,7 +19,7 @@ from unlearnspn.slices import Counts, Flags, Rows, Scope
 #: An indicator that is half the time on deviates by one standard deviation.
 ONE = 2 * FEATURE_STD
 #: Indices are unsigned in loops over rows: whether one is negative has not to be asked, which takes longer than to add.
-_NEXT = np.uint64(1)
+NEXT = np.uint64(1)
 
 Lines = npt.NDArray[np.int64]
 
@@ -60,20 +60,22 @@ def costs_of(space: Space, centroids: Lines) -> Lines:
     """
     costs = np.zeros(centroids.shape, np.int64)
     for c in range(centroids.shape[0]):
+        own, line = centroids[c], costs[c]
         for i in range(space.scope.size):
-            start, end = space.offsets[i], space.offsets[i + 1]
+            start, end = np.uint64(space.offsets[i]), np.uint64(space.offsets[i + 1])
             if space.is_numeric[space.scope[i]]:
-                coordinate = centroids[c, start]
-                costs[c, start], costs[c, start + 1] = -2 * coordinate, coordinate * coordinate
+                coordinate = own[start]
+                line[start], line[start + NEXT] = -2 * coordinate, coordinate * coordinate
                 continue
             squares = 0
-            for entry in range(start + 1, end):
-                squares += centroids[c, entry] * centroids[c, entry]
-            for entry in range(start + 1, end):  # the first is for missing values
-                costs[c, entry] = squares - 2 * ONE * centroids[c, entry]
+            for entry in range(start + NEXT, end):
+                squares += own[entry] * own[entry]
+            for entry in range(start + NEXT, end):  # the first is for missing values
+                line[entry] = squares - 2 * ONE * own[entry]
     for c in range(centroids.shape[0] - 1, -1, -1):
-        for entry in range(centroids.shape[1]):
-            costs[c, entry] -= costs[0, entry]
+        line, first = costs[c], costs[0]
+        for entry in range(line.size):
+            line[entry] -= first[entry]
     return costs
 
 
@@ -115,7 +117,7 @@ def add_row(space: Space, row: int, line: Counts, sign: int) -> None:
             line[entry + np.uint64(feature)] += sign
         elif feature != FEATURE_MISSING:
             line[entry] += sign * feature
-            line[entry + _NEXT] += sign
+            line[entry + NEXT] += sign
 
 
 @kernel
@@ -131,5 +133,5 @@ def move_row(space: Space, row: int, source: Counts, target: Counts) -> None:
         elif feature != FEATURE_MISSING:
             source[entry] -= feature
             target[entry] += feature
-            source[entry + _NEXT] -= 1
-            target[entry + _NEXT] += 1
+            source[entry + NEXT] -= 1
+            target[entry + NEXT] += 1
