@@ -29,17 +29,18 @@ from unlearnspn.blocks import (
     parts_at,
     scope_at,
 )
+from unlearnspn.clustering import Clustering
 from unlearnspn.clustering.rounds import describe_rounds
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
-from unlearnspn.flat_network import FlatNetwork, has_outside, undigested
+from unlearnspn.flat_network import FlatNetwork, undigested
 from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
-from unlearnspn.independence import asked_pairs
+from unlearnspn.independence import IndependenceTest, asked_pairs
 from unlearnspn.learning import Learner
 from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
-from unlearnspn.walking import rounds_of
+from unlearnspn.walking import has_leaves_outside, rounds_of
 
 FORMAT = b"unlearnspn 3"
 _SIZE = 32
@@ -124,11 +125,12 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
     """Write what nodes whose digests are not known are as words: what is released, what is kept, and where parts are.
 
     Return the words, and for each node, children before their parents: where it is; where its words start, and those
-    of what is kept, and the parts; where they end; and whether Python has to add something.
+    of what is kept, and the parts; where they end; and what Python has to add: where statistics of independence and
+    clustering are, and whether some of leaves lie outside.
     """
     nodes = undigested(words, root)
     buffer, used = np.empty(1024, np.int64), 0
-    lines = np.empty((nodes.size, 6), np.int64)
+    lines = np.empty((nodes.size, 8), np.int64)
     for i in range(nodes.size):
         node = nodes[i]
         lines[i, 0], lines[i, 1] = node, used
@@ -143,7 +145,8 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
         lines[i, 3] = used
         buffer = _extended(buffer, used, parts)
         used += parts.size
-        lines[i, 4], lines[i, 5] = used, has_outside(words, node)
+        lines[i, 4], lines[i, 5], lines[i, 6] = used, words[node + INDEPENDENCE], words[node + CLUSTERING]
+        lines[i, 7] = has_leaves_outside(words, node)
         words[node + DIGESTED] = 1
     return buffer[:used], lines
 
@@ -153,12 +156,17 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
     digests, outdated = network.digests, network.outdated
     buffer, lines = _describe(network.words, learner.ground, network.root)
     described = buffer.tobytes()
-    for node, start, middle, end, last, lies_outside in lines.tolist():
+    for node, start, middle, end, last, independence, clustering, has_leaves in lines.tolist():
         known = digests.get(node)
         if known is not None:
             outdated.append(known[0])
         below = [digests[part] for part in buffer[end:last].tolist()] if end < last else []
-        more, more_kept = _describe_outside(learner, network, node) if lies_outside else (b"", b"")
+        more = _describe_leaves_outside(learner, network, node) if has_leaves else b""
+        more_kept = b""
+        if independence < 0:
+            more_kept = _describe_outside(learner, network, node, b"independence", learner.independence, independence)
+        if clustering < 0:
+            more_kept += _describe_outside(learner, network, node, b"clustering", learner.clustering, clustering)
         released = _hash([described[8 * start : 8 * middle], more, *[each for each, _ in below]])
         kept = [described[8 * middle : 8 * end], more_kept, *[each for _, each in below], released]
         digests[node] = released, _hash(kept)
@@ -169,25 +177,28 @@ def _hash(parts: list[bytes]) -> bytes:
     return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
 
-def _describe_outside(learner: Learner, network: FlatNetwork, at: int) -> tuple[bytes, bytes]:
-    """Return what Python knows of a node: what is released, and what is kept."""
-    words = network.words
-    released, kept, key = b"", b"", int(words[at + KEY]) & _MASK
+def _describe_leaves_outside(learner: Learner, network: FlatNetwork, at: int) -> bytes:
+    """Return what Python knows of a node's leaves."""
+    described, key = b"", int(network.words[at + KEY]) & _MASK
     for number in network.leaves_outside(at):
         scope, statistics = network.outside[number]
         own = Slice(learner.records, learner.encoding, scope, key)
         found = learner.leaves[int(scope[0])].fingerprint(statistics, own)
-        released += fingerprint([scope.tobytes(), found])
-    asked: tuple[tuple[int, bytes, Any], ...] = (
-        (INDEPENDENCE, b"independence", learner.independence),
-        (CLUSTERING, b"clustering", learner.clustering),
-    )
-    for place, name, block in asked:
-        number = int(words[at + place])
-        if number < 0:
-            found = block.fingerprint(network.outside[-number - 1], network.slice(learner, at))
-            kept += fingerprint([name, found])
-    return released, kept
+        described += fingerprint([scope.tobytes(), found])
+    return described
+
+
+def _describe_outside(
+    learner: Learner,
+    network: FlatNetwork,
+    at: int,
+    name: bytes,
+    block: IndependenceTest[Any] | Clustering[Any],
+    place: int,
+) -> bytes:
+    """Return what Python knows of a question that was asked of a node, and what stands for it in the node's block."""
+    statistics = network.outside[-place - 1]
+    return fingerprint([name, block.fingerprint(statistics, network.slice(learner, at))])
 
 
 def model_digest(learner: Learner, root: bytes, settings: bytes) -> str:

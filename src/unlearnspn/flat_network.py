@@ -43,10 +43,10 @@ from unlearnspn.blocks import (
 )
 from unlearnspn.compiling import as_written, kernel
 from unlearnspn.exact_sum import Rows, Words
-from unlearnspn.growing import OPEN, grow, spare_words
+from unlearnspn.growing import OPEN, grow
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
-from unlearnspn.packing import pack, wipe
+from unlearnspn.packing import pack, spare_words, trimmed, wipe
 from unlearnspn.rebuilding import all_below, gather, holder_of_rows
 from unlearnspn.slices import Slice
 from unlearnspn.walking import link
@@ -57,8 +57,8 @@ _OPERATIONS = tuple(Operation)
 _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
 _FIRST_ROOM = 4096
-#: So few words that are not needed are no reason to move all others.
-_FEW_WORDS = 1 << 16
+#: So few words that belong to nobody are no reason to move all others together.
+_FEW_WASTED = 1 << 14
 #: The digests of a sub-network: of the released model, and of the state.
 Digests = tuple[bytes, bytes]
 
@@ -217,15 +217,10 @@ class FlatNetwork:
 
     def free(self, nodes: list[int]) -> None:
         """Wipe nodes; those below them are not concerned."""
-        words, gone = self.words, np.array(nodes, np.int64)
-        for node in gone[have_outside(words, gone)].tolist():
-            for place in (
-                *words[[node + INDEPENDENCE, node + CLUSTERING]].tolist(),
-                *_read_leaves(words, node)[1::2].tolist(),
-            ):
-                if place < 0:
-                    del self.outside[-place - 1]
-        self.wasted += wipe(words, gone)
+        gone = np.array(nodes, np.int64)
+        for place in places_outside(self.words, gone).tolist():
+            del self.outside[-int(self.words[place]) - 1]
+        self.wasted += wipe(self.words, gone)
         for node in nodes:
             self.outdate(node)
         self.forget_shown(gone)
@@ -256,41 +251,42 @@ class FlatNetwork:
 
     def trim(self) -> None:
         """Leave as much room as will be needed soon."""
-        room = self.used + min(spare_words(self.used), max(self.used // 32, _FEW_WORDS))
-        if room != self.words.size:
-            self.words = np.concatenate([self.words[: self.used], np.zeros(room - self.used, np.int64)])
+        words = trimmed(self.used)
+        if words.size != self.words.size:
+            words[: self.used] = self.words[: self.used]
+            self.words = words
 
     def tidy_up(self) -> bool:
         """Give room back, once most of it belongs to nobody; tell whether that was so."""
-        if self.wasted <= max(self.used // 2, _FEW_WORDS):
+        if self.wasted <= max(self.used // 2, _FEW_WASTED):
             return False
-        vars(self).update(vars(self.compacted()))
+        self._move_together()
         return True
 
     def compacted(self) -> FlatNetwork:
-        """Return the same network without the words that belong to nobody, in an order of its own."""
-        packed, nodes = FlatNetwork(self.inside), all_below(self.words, self.root)
-        packed.words, places = pack(self.words, nodes)
-        packed.used, packed.root = packed.words.size, int(places[0])
-        for node in places[have_outside(packed.words, places)].tolist():
-            packed._take_over(self, node)
-        moved = dict(zip(nodes.tolist(), places.tolist(), strict=True))
-        packed.outdated = self.outdated
-        packed.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
-        packed._shown.update((moved[node], shown) for node, shown in self._shown.items() if node in moved)
-        packed.trim()
+        """Return the same network without the words that belong to nobody, and nothing that tells how it came about."""
+        packed = FlatNetwork(self.inside)
+        vars(packed).update(vars(self))
+        packed._move_together()
+        packed._number_outside()
         return packed
 
-    def _take_over(self, other: FlatNetwork, node: int) -> None:
-        """Take the statistics of a node over that lie outside of another network's words."""
-        leaves = _read_leaves(self.words, node)[1::2]
-        for words, at in (
-            (self.words, node + INDEPENDENCE),
-            (self.words, node + CLUSTERING),
-            *((leaves, i) for i in range(leaves.size)),
-        ):
-            if words[at] < 0:
-                words[at] = self.put_outside(other.outside[-int(words[at]) - 1])
+    def _move_together(self) -> None:
+        """Leave out the words that belong to nobody."""
+        nodes = all_below(self.words, self.root)
+        self.words, self.used, places = pack(self.words, nodes)
+        self.wasted, self.root = 0, int(places[0])
+        moved = dict(zip(nodes.tolist(), places.tolist(), strict=True))
+        self.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
+        shown = {moved[node]: shown for node, shown in self._shown.items() if node in moved}
+        self._shown = WeakValueDictionary(shown)
+
+    def _number_outside(self) -> None:
+        """Give statistics that lie outside numbers in the order of nodes."""
+        known, words = self.outside, self.words
+        self.outside, self._next_outside = {}, 0
+        for place in places_outside(words, all_below(words, self.root)).tolist():
+            words[place] = self.put_outside(known[-int(words[place]) - 1])
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -454,6 +450,22 @@ def has_outside(words: Words, node: int) -> bool:
         if leaves[i] < 0:
             return True
     return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0)
+
+
+@kernel
+def places_outside(words: Words, nodes: Words) -> Words:
+    """Return where nodes have numbers of statistics that lie outside in the place of their own."""
+    places, n_places = np.empty(16, np.int64), 0
+    for node in nodes:
+        first = node + HEAD + 2 * words[node + WIDTH] + 2 * words[node + N_PARTS] + 1
+        places = with_room(places, n_places, 2 + words[node + N_LEAVES])
+        for place in (node + INDEPENDENCE, node + CLUSTERING):
+            places[n_places] = place
+            n_places += words[place] < 0
+        for place in range(first, first + 2 * words[node + N_LEAVES], 2):
+            places[n_places] = place
+            n_places += words[place] < 0
+    return places[:n_places].copy()
 
 
 @kernel

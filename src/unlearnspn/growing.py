@@ -49,13 +49,11 @@ from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tr
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs, wants_tables
 from unlearnspn.marginals import add_codes, hash_marginals
+from unlearnspn.packing import spare_words
 from unlearnspn.slices import Counts, Scope
 
 #: In place of where the statistics of a leaf start: Python has yet to learn them.
 OPEN = -(1 << 62)
-
-#: So many words that it matters if they are not needed.
-_MUCH_ROOM = 1 << 20
 
 
 class Plot(NamedTuple):
@@ -235,12 +233,6 @@ def leaves_of(ground: Ground, plot: Plot, owners: Counts) -> Words:
         leaves[2 * n_leaves], leaves[2 * n_leaves + 1] = v, length
         n_leaves += 1
     return leaves[: 2 * n_leaves]
-
-
-@kernel
-def spare_words(used: int) -> int:
-    """Return how much room there should be beyond the words in use, so that it is rarely made and little is wasted."""
-    return max(used // 8, min(used // 2, _MUCH_ROOM))
 
 
 @kernel

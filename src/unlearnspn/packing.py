@@ -8,6 +8,21 @@ from unlearnspn.blocks import LENGTH, N_ROWS, PARENT, ROOM, ROWS, parts_at, room
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words
 
+#: So many words that it matters if they are not needed, and so few that it does not.
+_MUCH_ROOM, _LITTLE_ROOM = 1 << 20, 1 << 16
+
+
+@kernel
+def spare_words(used: int) -> int:
+    """Return how much room there should be beyond the words in use, so that it is rarely made and little is wasted."""
+    return max(used // 8, min(used // 2, _MUCH_ROOM))
+
+
+@kernel
+def trimmed(used: int) -> Words:
+    """Return room for some words, and for as many more as will be needed soon."""
+    return np.zeros(used + min(spare_words(used), max(used // 32, _LITTLE_ROOM)), np.int64)
+
 
 @kernel
 def wipe(words: Words, nodes: Words) -> int:
@@ -24,14 +39,17 @@ def wipe(words: Words, nodes: Words) -> int:
 
 
 @kernel
-def pack(words: Words, nodes: Words) -> tuple[Words, Words]:
-    """Copy a network whose nodes are given, the root first; return its words, and where each node starts in them."""
+def pack(words: Words, nodes: Words) -> tuple[Words, int, Words]:
+    """Copy a network whose nodes are given, the root first.
+
+    Return its words, with room for more, how many are in use, and where each node starts in them.
+    """
     length = 0
     for node in nodes:
         length += words[node + LENGTH]
         if words[node + ROWS] >= 0:
             length += room_for(words[node + N_ROWS])
-    packed, used = np.zeros(length, np.int64), 0
+    packed, used = trimmed(length), 0
     moved = np.empty(nodes.size, np.int64)
     for i in range(nodes.size):
         node, rows_start = nodes[i], words[nodes[i] + ROWS]
@@ -52,4 +70,4 @@ def pack(words: Words, nodes: Words) -> tuple[Words, Words]:
         for k in range(parts.size):
             parts[k] = moved[order[np.searchsorted(in_order, parts[k])]]
             packed[parts[k] + PARENT] = moved[i]
-    return packed, moved
+    return packed, used, moved

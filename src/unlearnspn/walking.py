@@ -351,7 +351,8 @@ def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Ro
 
 
 @kernel
-def _has_leaves_outside(words: Words, node: int) -> bool:
+def has_leaves_outside(words: Words, node: int) -> bool:
+    """Tell whether the statistics of some leaves of a node lie outside."""
     leaves = leaves_at(words, node)
     for i in range(1, leaves.size, 2):
         if leaves[i] < 0:
@@ -375,7 +376,7 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, i
     stays, pairs = _try_to_shift(words, ground, node, minus, plus)
     if not stays:
         return TO_REBUILD if _can_be_rebuilt(words, ground, node) else REFUSED, pairs
-    return MADE_INSIDE if _has_leaves_outside(words, node) else MADE, pairs
+    return MADE_INSIDE if has_leaves_outside(words, node) else MADE, pairs
 
 
 @kernel
