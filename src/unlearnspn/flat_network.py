@@ -53,6 +53,7 @@ from unlearnspn.walking import link
 
 _read_scope, _read_parts, _read_numbers = as_written(scope_at), as_written(parts_at), as_written(numbers_at)
 _read_leaves, _read_rows = as_written(leaves_at), as_written(rows_at)
+_make_room = as_written(trimmed)
 _OPERATIONS = tuple(Operation)
 _NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
 _MASK = (1 << 64) - 1
@@ -251,7 +252,7 @@ class FlatNetwork:
 
     def trim(self) -> None:
         """Leave as much room as will be needed soon."""
-        words = trimmed(self.used)
+        words = _make_room(self.used)
         if words.size != self.words.size:
             words[: self.used] = self.words[: self.used]
             self.words = words

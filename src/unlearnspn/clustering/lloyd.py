@@ -7,7 +7,7 @@ import numpy as np
 from unlearnspn.arrays import equal, put
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
-from unlearnspn.clustering.space import NEXT, ONE, Lines, Space, add_row, costs_of, label, move_row, nearest
+from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, label, move_row, nearest
 from unlearnspn.coding import FEATURE_MISSING, Features
 from unlearnspn.compiling import IN, OUT, inlined, kernel
 from unlearnspn.exact_sum import Words
@@ -55,13 +55,14 @@ def _quantise(space: Space, lattice: Counts, sums: Lines, counts: Counts, previo
             put(line, 0, previous[c])
             continue
         for i in range(space.scope.size):
-            start, end = np.uint64(space.offsets[i]), np.uint64(space.offsets[i + 1])
+            start, end = space.offsets[i], space.offsets[i + 1]
             if space.is_numeric[space.scope[i]]:
-                if own[start + NEXT]:
-                    line[start] = _snap(lattice[start], spacing, own[start], own[start + NEXT])
+                if own[start + 1]:
+                    line[start] = _snap(lattice[start], spacing, own[start], own[start + 1])
                 continue
             observed = counts[c] - own[start]
-            for entry in range(start + NEXT, end):
+            for place in range(start + 1, end):
+                entry = np.uint64(place)
                 if own[entry]:
                     line[entry] = _snap(lattice[entry], spacing, own[entry] * ONE, observed)
 

@@ -19,7 +19,7 @@ from unlearnspn.slices import Counts, Flags, Rows, Scope
 #: An indicator that is half the time on deviates by one standard deviation.
 ONE = 2 * FEATURE_STD
 #: Indices are unsigned in loops over rows: whether one is negative has not to be asked, which takes longer than to add.
-NEXT = np.uint64(1)
+_NEXT = np.uint64(1)
 
 Lines = npt.NDArray[np.int64]
 
@@ -62,16 +62,16 @@ def costs_of(space: Space, centroids: Lines) -> Lines:
     for c in range(centroids.shape[0]):
         own, line = centroids[c], costs[c]
         for i in range(space.scope.size):
-            start, end = np.uint64(space.offsets[i]), np.uint64(space.offsets[i + 1])
+            start, end = space.offsets[i], space.offsets[i + 1]
             if space.is_numeric[space.scope[i]]:
                 coordinate = own[start]
-                line[start], line[start + NEXT] = -2 * coordinate, coordinate * coordinate
+                line[start], line[start + 1] = -2 * coordinate, coordinate * coordinate
                 continue
             squares = 0
-            for entry in range(start + NEXT, end):
-                squares += own[entry] * own[entry]
-            for entry in range(start + NEXT, end):  # the first is for missing values
-                line[entry] = squares - 2 * ONE * own[entry]
+            for entry in range(start + 1, end):  # the first is for missing values
+                squares += own[np.uint64(entry)] * own[np.uint64(entry)]
+            for entry in range(start + 1, end):
+                line[np.uint64(entry)] = squares - 2 * ONE * own[np.uint64(entry)]
     for c in range(centroids.shape[0] - 1, -1, -1):
         line, first = costs[c], costs[0]
         for entry in range(line.size):
@@ -117,7 +117,7 @@ def add_row(space: Space, row: int, line: Counts, sign: int) -> None:
             line[entry + np.uint64(feature)] += sign
         elif feature != FEATURE_MISSING:
             line[entry] += sign * feature
-            line[entry + NEXT] += sign
+            line[entry + _NEXT] += sign
 
 
 @kernel
@@ -133,5 +133,5 @@ def move_row(space: Space, row: int, source: Counts, target: Counts) -> None:
         elif feature != FEATURE_MISSING:
             source[entry] -= feature
             target[entry] += feature
-            source[entry + NEXT] -= 1
-            target[entry + NEXT] += 1
+            source[entry + _NEXT] -= 1
+            target[entry + _NEXT] += 1
