@@ -217,6 +217,20 @@ def test_fingerprints_do_not_depend_on_codes(first, second, data):
     assert len(set(coder.category_prints[here].tolist())) == len(present)
 
 
+@given(st.lists(st.sets(st.sampled_from(string.ascii_letters)), max_size=5), st.data())
+def test_a_coder_that_changes_is_the_one_that_its_categories_make(steps, data):
+    coder = CategoricalCoder.learn(KEY, [])
+    for coming in steps:
+        coder = coder.extend(sorted(coming))
+        present = [code for code, category in enumerate(coder.categories) if category is not None]
+        coder = coder.drop(data.draw(st.lists(st.sampled_from(present), unique=True)) if present else [])
+    again = CategoricalCoder.by_code(KEY, coder.categories)
+    assert (again.categories, again.index) == (coder.categories, coder.index)
+    assert again.prints.tolist() == coder.prints.tolist()
+    assert again.category_digests.tolist() == coder.category_digests.tolist()
+    assert again.released == coder.released
+
+
 def test_released_tells_categories_apart():
     sets = [[], ["1"], [1], [True], ["True"], ["1", "2"], ["12"], [1, True], [1.5]]
     assert len({CategoricalCoder.learn(KEY, list(categories)).released for categories in sets}) == len(sets)

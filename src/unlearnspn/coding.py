@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -224,38 +225,37 @@ class CategoricalCoder:
     @classmethod
     def by_code(cls, key: int, categories: Sequence[Category | None]) -> CategoricalCoder:
         """Return the coder that gives each category its place in a list as its code; None for codes that are free."""
-        return cls.learn(key, ())._with(categories) if categories else cls.learn(key, ())
+        present = {code: category for code, category in enumerate(categories) if category is not None}
+        return cls.learn(key, ())._with(present, len(categories))
 
     def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
         """Give a code to every category that has none, free codes first."""
         new = [category for category in sorted(categories, key=token) if token(category) not in self.index]
         if not new:
             return self
-        by_code = list(self.categories)
-        free = [code for code, category in enumerate(by_code) if category is None]
-        for category in new:
-            if free:
-                by_code[free.pop(0)] = category
-            else:
-                by_code.append(category)
-        return self._with(by_code)
+        free = [code for code, category in enumerate(self.categories) if category is None]
+        codes = chain(free, count(len(self.categories)))
+        changed = dict(zip(codes, new, strict=False))
+        return self._with(changed, len(self.categories) + max(0, len(new) - len(free)))
 
     def drop(self, codes: Sequence[int]) -> CategoricalCoder:
         """Forget the categories of some codes, which nobody has any more."""
-        if not codes:
-            return self
-        by_code = list(self.categories)
-        for code in codes:
-            by_code[code] = None
-        return self._with(by_code)
+        return self._with(dict.fromkeys(codes), len(self.categories)) if codes else self
 
-    def _with(self, by_code: Sequence[Category | None]) -> CategoricalCoder:
-        tokens = [None if category is None else token(category) for category in by_code]
-        index = {name: code for code, name in enumerate(tokens) if name is not None}
-        prints = [0 if name is None else derive_key(self.key, "category", name) for name in tokens]
-        digests = [bytes(16) if name is None else blake2b(name, digest_size=16).digest() for name in tokens]
-        table = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
-        return CategoricalCoder(self.key, tuple(by_code), index, np.array(prints, np.uint64), table)
+    def _with(self, changed: Mapping[int, Category | None], n_codes: int) -> CategoricalCoder:
+        """Return a coder with other categories, or none, for some codes; what stays is not hashed again."""
+        by_code = [*self.categories, *([None] * (n_codes - len(self.categories)))]
+        index, prints, digests = self.index.copy(), np.zeros(n_codes, np.uint64), np.zeros((n_codes, 16), np.uint8)
+        prints[: len(self.categories)], digests[: len(self.categories)] = self.category_prints, self.category_digests
+        for code, category in changed.items():
+            if (before := by_code[code]) is not None:
+                del index[token(before)]
+            by_code[code] = category
+        codes, names = list(changed), [None if new is None else token(new) for new in changed.values()]
+        index.update((name, code) for code, name in zip(codes, names, strict=True) if name is not None)
+        prints[codes] = [0 if name is None else derive_key(self.key, "category", name) for name in names]
+        digests[codes] = _rows_of_digests(names)
+        return CategoricalCoder(self.key, tuple(by_code), index, prints, digests)
 
     @property
     def n_levels(self) -> int:
@@ -304,19 +304,30 @@ class CategoricalCoder:
         """Tell whether both coders give every category they share the same code, among equally many."""
         return self.grouped == other.grouped and self.n_codes == other.n_codes
 
-    @property
+    @cached_property
     def prints(self) -> Keys:
         """A fingerprint for each code; that of a category does not depend on its code."""
         missing = np.array([derive_key(self.key, "missing")], np.uint64)
-        if self.grouped:
-            groups = [derive_key(self.key, "group", bytes([group])) for group in range(MAX_GROUPS)]
-            return np.concatenate([missing, np.array(groups, np.uint64)])
-        return np.concatenate([missing, self.category_prints])
+        return np.concatenate([missing, _group_prints(self.key) if self.grouped else self.category_prints])
 
     @cached_property
     def released(self) -> bytes:
         """Fingerprint of what the released model shows of this column: its categories."""
         return fingerprint(sorted(self.index))
+
+
+@lru_cache(1024)
+def _group_prints(key: int) -> Keys:
+    """Return the fingerprints of groups of categories: always the same, and many."""
+    prints = np.array([derive_key(key, "group", bytes([group])) for group in range(MAX_GROUPS)], np.uint64)
+    prints.setflags(write=False)
+    return prints
+
+
+def _rows_of_digests(names: Sequence[bytes | None]) -> npt.NDArray[np.uint8]:
+    """Return 16 bytes for each name, zeros for none."""
+    digests = [bytes(16) if name is None else blake2b(name, digest_size=16).digest() for name in names]
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
 
 
 _NO_CATEGORIES = CategoricalCoder.learn(0, ())

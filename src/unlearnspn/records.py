@@ -440,6 +440,8 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
     if all(new is old for new, old in zip(coders, encoding.coders, strict=True)):
         return encoding, totals
     fresh = Encoding.of(coders)
+    if np.array_equal(fresh.level_starts, encoding.level_starts):
+        return fresh, totals
     counts = np.zeros(fresh.level_starts[-1], np.int64)
     for v in range(len(coders)):
         old, start = totals.level_counts[encoding.level_starts[v] : encoding.level_starts[v + 1]], fresh.level_starts[v]
