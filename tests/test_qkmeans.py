@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
+from unlearnspn.clustering.lloyd import _snap
 from unlearnspn.clustering.rounds import line_width, rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD
+from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
 from unlearnspn.hashing import mix64
 from unlearnspn.portable_math import log
 from unlearnspn.records import Records
@@ -41,6 +44,17 @@ def rounds_of(words, data, clustering):
 
 def learn(clustering, data, rows=None):
     return rounds_of(clustering.learn(data, data.records.rows if rows is None else rows), data, clustering)
+
+
+@settings(max_examples=1000, deadline=None)  # the first example compiles
+@given(st.integers(1, 10**7), st.integers(1, 2**31), st.integers(0, 2**31), st.data())
+def test_means_are_rounded_to_the_lattice_exactly(count, spacing, shift, data):
+    shift %= spacing
+    point = shift + spacing * data.draw(st.integers(-2, 2))
+    near = [count * point + count * spacing // 2 + offset for offset in (-1, 0, 1)]  # halfway to the next one
+    total = data.draw(st.integers(-count * FEATURE_LIMIT, count * FEATURE_LIMIT) | st.sampled_from(near))
+    steps = (2 * (total - count * shift) + count * spacing) // (2 * count * spacing)
+    assert _snap(shift, spacing, total, count) == shift + spacing * steps
 
 
 def blobs(seed, n_blobs, n_rows=150, spread=1.0):

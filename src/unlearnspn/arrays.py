@@ -76,11 +76,11 @@ def _marked(words: Words, lowest: int, width: int) -> Words:
     marks = np.zeros(width, np.bool_)
     for word in words:
         marks[word - lowest] = True
-    in_order, number = np.empty(words.size + 1, np.int64), 0
+    found, number = np.empty(words.size + 1, np.int64), 0
     for place in range(width):
-        in_order[number] = lowest + place
+        found[number] = lowest + place  # the next one writes over it, unless it is marked
         number += marks[place]
-    return in_order[: words.size]
+    return found[: words.size]
 
 
 @kernel

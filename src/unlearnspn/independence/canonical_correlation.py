@@ -166,7 +166,7 @@ def correlated(
     # The sum of all squared correlations bounds the largest: most independent pairs need no more than this.
     if total <= squared:
         return False
-    return least < 2 or not _all_below(cross, squared, rest[: least * least].reshape((least, least)))
+    return least == 1 or not _all_below(cross, squared, rest[: least * least].reshape((least, least)))
 
 
 @inlined
