@@ -140,7 +140,7 @@ class Ensemble:
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
         """Remove some records and add others, all or nothing; members that hold none of them are not touched."""
-        require_found(minus, self.holds(minus))
+        require_found(minus, self.holds(minus).tolist())
         if len(self._ids) - len(minus) + len(ids) == 0:
             raise LastRecordError(
                 "this would remove the last record, and there is no ensemble of no records: delete it instead"

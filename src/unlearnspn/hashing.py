@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -119,8 +120,14 @@ def fingerprint(parts: Iterable[bytes]) -> bytes:
     False
     """
     parts = list(parts)
-    lengths = struct.pack(f"<{len(parts) + 1}Q", len(parts), *map(len, parts))
+    lengths = _words(1 + len(parts)).pack(len(parts), *map(len, parts))
     return hashlib.blake2b(lengths + b"".join(parts), digest_size=32).digest()
+
+
+@lru_cache(64)
+def _words(number: int) -> struct.Struct:
+    """Return how so many words are written; to read the format takes longer than to write by it."""
+    return struct.Struct(f"<{number}Q")
 
 
 def integer_bytes(value: int) -> bytes:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.hashing import Keys, mix_keys
@@ -51,11 +50,10 @@ def require_unique(ids: Sequence[RecordId]) -> None:
     raise RecordIdError(f"ids must be unique, but these occur more than once: {listing(repeated)}")
 
 
-def require_found(ids: Sequence[RecordId], found: npt.NDArray[np.bool_]) -> None:
+def require_found(ids: Sequence[RecordId], found: Sequence[bool]) -> None:
     """Raise if some ids are nobody's, and name them."""
-    known = found.tolist()
-    if not all(known):
-        unknown = [item for item, is_known in zip(ids, known, strict=True) if not is_known]
+    if not all(found):
+        unknown = [item for item, is_found in zip(ids, found, strict=True) if not is_found]
         raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
 
 

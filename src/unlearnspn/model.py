@@ -210,7 +210,7 @@ class Model:
     ) -> Report:
         """Remove some records and add others, all or nothing."""
         slots = self.records.find(minus)
-        require_found(minus, slots >= 0)
+        require_found(minus, [slot >= 0 for slot in slots.tolist()])
         if len(self.records) - len(minus) + len(ids) == 0:
             raise LastRecordError(
                 "this would remove the last record, and there is no model of no records: delete the model instead"

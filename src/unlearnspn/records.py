@@ -162,7 +162,7 @@ class Records:
     @property
     def string_ids(self) -> bool:
         """Whether the ids are texts."""
-        return self.ids.dtype == np.object_
+        return self.ids.dtype.kind == "O"
 
     @property
     def rows(self) -> Rows:
