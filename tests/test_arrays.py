@@ -13,11 +13,12 @@ words = st.lists(st.integers(-3, 3), max_size=12).map(lambda values: np.array(va
 @given(words, words)
 def test_joined_and_merged(one, other):
     assert joined(one, other).tolist() == np.concatenate((one, other)).tolist()
+    assert in_order(one).tolist() == np.sort(one).tolist()
     assert merged(np.sort(one), np.sort(other)).tolist() == np.sort(np.concatenate((one, other))).tolist()
 
 
 @settings(deadline=None)  # the first example compiles
-@given(st.lists(st.integers(-20, 20), unique=True), st.sampled_from([1, 1000]))
+@given(st.lists(st.integers(-20, 20), unique=True), st.sampled_from([1, 1000, 2**58]))
 def test_in_order(values, step):
     assert in_order(step * np.array(values, np.int64)).tolist() == [step * value for value in sorted(values)]
 

@@ -72,7 +72,7 @@ def _end_of_run(words: Words, start: int) -> int:
 
 @kernel
 def _marked(words: Words, lowest: int, width: int) -> Words:
-    """Return different words sorted, by marking them among all that there are from the lowest on."""
+    """Return words sorted, each once, by marking them among all that there are from the lowest on."""
     marks = np.zeros(width, np.bool_)
     for word in words:
         marks[word - lowest] = True
@@ -80,7 +80,7 @@ def _marked(words: Words, lowest: int, width: int) -> Words:
     for place in range(width):
         found[number] = lowest + place  # the next one writes over it, unless it is marked
         number += marks[place]
-    return found[: words.size]
+    return found[:number]
 
 
 @kernel
@@ -100,7 +100,7 @@ def _merged_runs(words: Words) -> Words:
 
 @kernel
 def in_order(words: Words) -> Words:
-    """Return different words sorted: by marking, or, where there are few of a large range, by merging runs.
+    """Return words sorted: by marking, or, where there are few of a large range, or some twice, by merging runs.
 
     Rows of a node are those of its parts, most of them in order already.
     """
@@ -109,8 +109,12 @@ def in_order(words: Words) -> Words:
     lowest, highest = words[0], words[0]
     for word in words:
         lowest, highest = min(lowest, word), max(highest, word)
-    width = highest - lowest + 1
-    return _marked(words, lowest, width) if width <= _NARROW * words.size else _merged_runs(words)
+    width = highest - lowest + 1  # below 1 if that is too much for a word
+    if 0 < width <= _NARROW * words.size:
+        marked = _marked(words, lowest, width)
+        if marked.size == words.size:
+            return marked
+    return _merged_runs(words)
 
 
 @kernel

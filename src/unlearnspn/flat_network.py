@@ -49,7 +49,7 @@ from unlearnspn.network import Address, Factor, Node, Operation
 from unlearnspn.packing import pack, spare_words, trimmed, wipe
 from unlearnspn.rebuilding import all_below, gather, holder_of_rows
 from unlearnspn.slices import Slice
-from unlearnspn.walking import link
+from unlearnspn.walking import has_leaves_outside, link
 
 _read_scope, _read_parts, _read_numbers = as_written(scope_at), as_written(parts_at), as_written(numbers_at)
 _read_leaves, _read_rows = as_written(leaves_at), as_written(rows_at)
@@ -446,11 +446,8 @@ def _signed(number: int) -> int:
 @kernel
 def has_outside(words: Words, node: int) -> bool:
     """Tell whether some statistics of a node lie outside."""
-    leaves = leaves_at(words, node)
-    for i in range(1, leaves.size, 2):
-        if leaves[i] < 0:
-            return True
-    return bool(words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0)
+    asked_outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
+    return bool(asked_outside or has_leaves_outside(words, node))
 
 
 @kernel
