@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
+from numba import typeof, types
 from numba.experimental import structref
 
 from unlearnspn.arrays import first_reaching
@@ -63,6 +63,29 @@ class Ground(structref.StructRefProxy):
     max_rounds: int | None
     #: The lattice's spacing among so many variables.
     spacings: Counts
+
+    @classmethod
+    def of(cls, *fields: Any) -> Ground:
+        """Make a ground that is handed to compiled code only when that is called."""
+        ground = object.__new__(cls)
+        vars(ground).update(zip(cls.__annotations__, fields, strict=True))
+        return ground
+
+    @property
+    def extent(self) -> int:
+        """How much there is to learn from."""
+        return self.codes.size
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the compiler knows the ground by, once it asks for it."""
+        if name == "_type":
+            value = GroundType([(field, typeof(value)) for field, value in vars(self).items()])
+        elif name == "_meminfo":
+            value = make_ground(*vars(self).values())._meminfo
+        else:
+            raise AttributeError(name)
+        setattr(self, name, value)
+        return value
 
 
 structref.define_proxy(Ground, GroundType, list(Ground.__annotations__))

@@ -43,7 +43,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import go_on, learn_rounds
 from unlearnspn.clustering.rounds import rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, kernel, late_kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
@@ -357,7 +357,7 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
     return ends
 
 
-@kernel
+@late_kernel
 def grow(
     words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows
 ) -> Growth:

@@ -15,7 +15,7 @@ from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding, NumericCoder
 from unlearnspn.exact_sum import Moments, Window, Words, sum_columns
-from unlearnspn.ground import Ground, make_ground, shift_tree
+from unlearnspn.ground import Ground, shift_tree
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import GTest, IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, LearnedDistribution
@@ -118,7 +118,7 @@ class Learner:
         asks = test if isinstance(test, GTest) else GTest()
         means = clustering if isinstance(clustering, QKMeans) else QKMeans()
         n_variables = len(self.leaves)
-        return make_ground(
+        return Ground.of(
             records.codes,
             records.features,
             records.values.view(np.int64),

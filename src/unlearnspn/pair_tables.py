@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, kernel
+from unlearnspn.compiling import IN, kernel, late_kernel
 from unlearnspn.exact_sum import Bits, Words
-from unlearnspn.hashing import Keys, mix64
+from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.portable_math import x_log_x
 from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
 
@@ -30,7 +30,7 @@ def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
     return mix64(first ^ mix64(second))
 
 
-@kernel
+@late_kernel
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
     """Count every row in, or out, in the table of every pair."""
     width = scope.size
@@ -53,7 +53,7 @@ def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Sc
     the pairs of its codes: half of (Σh)² - Σh², which takes no more steps than there are variables. It is left doubled.
     """
     low, high = np.uint64(hashes[at]), np.uint64(hashes[at + 1])
-    factor = np.uint64(sign)
+    factor = unsigned(sign)
     for row in rows:
         sum_low, squares_low, sum_high, squares_high = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
         for v in scope:
@@ -83,7 +83,7 @@ def shift_values_hash(
 ) -> None:
     """Count rows in, or out, in a hash of the numbers that some variables have with each code, twice."""
     low, high = np.uint64(hashes[at]), np.uint64(hashes[at + 1])
-    factor = np.uint64(sign)
+    factor = unsigned(sign)
     for v in scope:
         if not is_numeric[v]:
             continue
@@ -99,7 +99,7 @@ def shift_values_hash(
     hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 
-@kernel
+@late_kernel
 def pair_cells(scope: Scope, sizes: Counts) -> int:
     """Return the number of cells of all pairs' tables."""
     total, squares = 0, 0

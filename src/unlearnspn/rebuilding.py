@@ -32,7 +32,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import revise_rounds
 from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
 from unlearnspn.clustering.space import label
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, kernel, late_kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
@@ -123,7 +123,7 @@ def gather(words: Words, node: int) -> Rows:
     return rows[:n_rows].copy()
 
 
-@kernel
+@late_kernel
 def all_below(words: Words, node: int) -> Words:
     """Return a node and all below it."""
     nodes, n_nodes = np.empty(16, np.int64), 0
@@ -148,7 +148,7 @@ def _not_needed(words: Words, node: int, parts: Words) -> Words:
     return nodes
 
 
-@kernel
+@late_kernel
 def holder_of_rows(words: Words, node: int) -> int:
     """Return the node that keeps a node's rows, or has those below it that do; -1 if they are all there are."""
     while words[node + ROWS] < 0 and words[node + OPERATION] != SPLIT_DATA:
@@ -172,7 +172,7 @@ def difference(rows: Rows, others: Rows) -> Rows:
     return missing[:number].copy()
 
 
-@kernel
+@late_kernel
 def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
     """Return a node's rows after a change, sorted; those above it may have gone through the change already."""
     holder = holder_of_rows(words, node)
@@ -260,7 +260,7 @@ def _know(
     return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds)
 
 
-@kernel
+@late_kernel
 def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
     """Put a new node in the place of one whose decisions change.
 

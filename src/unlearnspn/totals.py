@@ -26,7 +26,7 @@ from unlearnspn.coding import (
     Encoding,
     Levels,
 )
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, kernel, late_kernel
 from unlearnspn.exact_sum import (
     FIRST_LIMBS,
     N_PARTS,
@@ -102,8 +102,8 @@ def _estimates(sums: Words, at: int, window: tuple[int, int, int]) -> tuple[floa
         first = first * 4294967296.0 + sums[limb]
     for limb in range(at + n_first + n_second, at + n_first, -1):
         second = second * 4294967296.0 + sums[limb]
-    mean = math.ldexp(first / sums[at], 32 * low - 1074)
-    square = math.ldexp(second / sums[at], 64 * low - 2148)
+    mean = math.ldexp(first / sums[at], int(32 * low - 1074))
+    square = math.ldexp(second / sums[at], int(64 * low - 2148))
     return mean, square, square - mean * mean
 
 
@@ -158,7 +158,7 @@ def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.u
     return False
 
 
-@kernel
+@late_kernel
 def shift_totals(
     columns: Columns,
     bits: Bits,

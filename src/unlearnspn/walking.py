@@ -41,10 +41,10 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import rounds_that_hold, shift_rounds
 from unlearnspn.clustering.rounds import Rounds, rounds_at
 from unlearnspn.clustering.space import Space, label
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, kernel, late_kernel
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
-from unlearnspn.hashing import mix64, mix_member
+from unlearnspn.hashing import mix64, mix_member, unsigned
 from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs, wants_tables
 from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rows_staying
 
@@ -106,7 +106,7 @@ def rounds_of(words: Words, node: int, space: Space) -> Rounds:
 @kernel
 def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     low, high = np.uint64(words[node + MARGINALS_HASH]), np.uint64(words[node + MARGINALS_HASH + 1])
-    factor = np.uint64(sign)
+    factor = unsigned(sign)
     at = node + words[node + MARGINALS]
     for v in scope_at(words, node):
         for row in rows:
@@ -379,7 +379,7 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, i
     return MADE_INSIDE if has_leaves_outside(words, node) else MADE, pairs
 
 
-@kernel
+@late_kernel
 def mark_undigested(words: Words, nodes: Words) -> None:
     """Say of some nodes, and of all above them, that their digests do not hold any more."""
     for first in nodes:
@@ -389,7 +389,7 @@ def mark_undigested(words: Words, nodes: Words) -> None:
             node = words[node + PARENT]
 
 
-@kernel
+@late_kernel
 def link(words: Words, old: int, new: int) -> None:
     """Put a node in another one's place, below the same parent and above its own parts; all above are undigested."""
     parent = words[old + PARENT]
@@ -431,7 +431,7 @@ def _go_down(
     return rows, n_rows
 
 
-@kernel
+@late_kernel
 def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: int) -> Words:
     """Walk down from some nodes, and return where their changes were made and where they could not be.
 
@@ -464,7 +464,7 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: i
     return trail
 
 
-@kernel
+@late_kernel
 def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
     """Take back what a walk has changed."""
     nothing = np.empty(0, np.int64)

@@ -5,9 +5,9 @@ within whatever calls it. A kernel here has two faces: to Python a compiled func
 but translated, and optimised together with what it is a part of. Both are kept on disk.
 """
 
-from unlearnspn.compiling.kernels import as_written, inlined, kernel
+from unlearnspn.compiling.kernels import COMPILE, as_written, inlined, kernel, late_kernel
 
-__all__ = ["IN", "OUT", "as_written", "inlined", "kernel"]
+__all__ = ["COMPILE", "IN", "OUT", "as_written", "inlined", "kernel", "late_kernel"]
 
 #: Whether rows are counted in or out.
 IN, OUT = 1, -1

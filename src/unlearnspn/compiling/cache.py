@@ -6,14 +6,15 @@ which is a part of it, has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 
+from unlearnspn.compiling.calls import functions_of, named_values
 from unlearnspn.compiling.parts import pack, unpack
 
 _PLAIN = (bool, int, float, str, tuple, np.generic)
@@ -24,6 +25,10 @@ class KernelCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[object, ...]:
         return (*super()._index_key(sig, codegen), fingerprint(self._py_func))
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Tell whether something is kept for these types, without reading it."""
+        return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
 
 
 class _PartFiles(CompileResultCacheImpl):
@@ -55,36 +60,18 @@ def open_cache(kind: type[KernelCache], function: Callable[..., object]) -> Kern
 
 def fingerprint(function: Callable[..., object]) -> str:
     """Return a hash of a function, of all kernels that it calls, and of the constants they use."""
-    seen, pending, parts = {function}, [function], []
-    while pending:
-        caller = pending.pop()
-        parts.append(_describe_code(caller.__code__))
-        for value in _named_values(caller.__code__, caller.__globals__):
-            called = getattr(value, "py_func", None)
-            if called is None:
-                parts.append(_describe_value(value))
-            elif called not in seen:
-                seen.add(called)
-                pending.append(called)
-                parts.append(f"inlined: {getattr(value, 'inline', False)}")
+    parts = []
+    for part in functions_of(function):
+        parts.append(_describe_code(part.__code__))
+        for value in named_values(part):
+            is_kernel = hasattr(value, "py_func")
+            parts.append(f"inlined: {getattr(value, 'inline', False)}" if is_kernel else _describe_value(value))
     return sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _describe_code(code: CodeType) -> str:
     constants = [_describe_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return f"{code.co_qualname} {code.co_code.hex()} {code.co_names} {constants}"
-
-
-def _named_values(code: CodeType, variables: dict[str, object]) -> Iterator[object]:
-    """Yield what the global names in a function stand for, also as attributes of a module of this package."""
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _named_values(inner, variables)
-    for name in code.co_names:
-        value = variables.get(name)
-        yield value
-        if isinstance(value, ModuleType) and value.__name__.startswith("unlearnspn"):
-            yield from (vars(value).get(attribute) for attribute in code.co_names)
 
 
 def _describe_value(value: object) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from threading import current_thread, main_thread
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 from numba.core.compiler import Compiler, Flags
@@ -13,10 +17,18 @@ from numba.core.sigutils import normalize_signature
 from numba.core.types import unliteral
 
 from unlearnspn.compiling.cache import KernelCache, PartCache, open_cache
+from unlearnspn.compiling.calls import functions_of
 from unlearnspn.compiling.parts import PartLibrary, as_part
+from unlearnspn.compiling.written import extent, interpreted, run
 
 F = TypeVar("F", bound=Callable[..., object])
 
+#: The environment variable that, set to `always`, has all kernels compiled when they are first called.
+COMPILE = "UNLEARNSPN_COMPILE"
+#: On arrays of so many elements the interpreter takes less time than the compiler would.
+_LITTLE = 10_000
+#: About how long it takes to compile what takes up a byte in the interpreter's own code.
+_SECONDS_A_BYTE = 4e-4
 #: Division by zero gives what NumPy gives, so that no division has to be watched. No C code calls kernels.
 _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "no_cfunc_wrapper": True}
 
@@ -24,6 +36,15 @@ _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundschec
 def kernel(function: F) -> F:
     """Compile a function when it is first called."""
     return cast(F, _Kernel(function, inline=False))
+
+
+def late_kernel(function: F) -> F:
+    """Compile a function when that pays: as long as it has had little to do, it runs as it is written.
+
+    What it calls must do the same either way, hence not call functions of C's mathematics, of which there are several,
+    nor draw random numbers.
+    """
+    return cast(F, _LateKernel(function, inline=False))
 
 
 def inlined(function: F) -> F:
@@ -74,6 +95,53 @@ class _Kernel(CPUDispatcher):
     def get_overload(self, sig: Any) -> object:
         """Return what a kernel that calls this one is linked to."""
         return self._part.get_overload(sig)
+
+
+class _LateKernel(_Kernel):
+    """A kernel that runs as it is written, until it becomes one that is compiled."""
+
+    def __init__(self, function: Callable[..., object], inline: bool) -> None:
+        super().__init__(function, inline)
+        self._seconds = 0.0
+        self._looked_up: set[object] = set()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Do as it is written, if that is likely to take less time than to compile."""
+        if not self._is_due(arguments):
+            started = perf_counter()
+            try:
+                return run(self._interpreted, arguments)
+            except Exception:
+                pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
+            finally:
+                self._seconds += perf_counter() - started
+        self.__class__ = _Kernel
+        return self(*arguments)
+
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        return interpreted(self.py_func, {})
+
+    @cached_property
+    def _seconds_to_compile(self) -> float:
+        return _SECONDS_A_BYTE * sum(len(function.__code__.co_code) for function in functions_of(self.py_func))
+
+    def _is_due(self, arguments: tuple[Any, ...]) -> bool:
+        """Tell whether to compile, or to use what is on disk; in a thread, others may work on the same arrays."""
+        return (
+            os.environ.get(COMPILE) == "always"
+            or self._seconds > self._seconds_to_compile
+            or extent(arguments) > _LITTLE
+            or current_thread() is not main_thread()
+            or self._is_cached(tuple(self.typeof_pyval(argument) for argument in arguments))
+        )
+
+    def _is_cached(self, signature: tuple[Any, ...]) -> bool:
+        if signature in self._looked_up:
+            return False
+        self._looked_up.add(signature)
+        cache = open_cache(KernelCache, self.py_func)
+        return isinstance(cache, KernelCache) and cache.has(signature, self.targetctx)
 
 
 class _Part(CPUDispatcher):

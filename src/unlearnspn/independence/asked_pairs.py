@@ -18,7 +18,7 @@ from unlearnspn.arrays import count_of, joined, places_of, put, with_room
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import IN, OUT, kernel
 from unlearnspn.exact_sum import Words
-from unlearnspn.hashing import Keys, mix64
+from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.independence.agreement import compare_rows, count_all, count_common
 from unlearnspn.independence.components import find, join
 from unlearnspn.pair_tables import cell_hash, g_statistic
@@ -349,11 +349,11 @@ def _shift_row(
         gain = sign * _gain_of_g(in_cell, in_row, in_column, words[pair + TOTAL] - (sign < 0), logs)
         words[pair + HALF_G] += gain
         words[pair + TOTAL] += sign
-        value = np.uint64(gain) + _TOTAL_FACTOR * np.uint64(sign)
+        value = unsigned(gain) + _TOTAL_FACTOR * unsigned(sign)
         if in_row == 0 or in_column == 0:
             freedom_after = _count_freedom(codes, rows, row if sign > 0 else -1, u, v, sizes)
             words[pair + NAMES] = name(hub, other, freedom_after, depends)
-            value += _FREEDOM_FACTOR * np.uint64(freedom_after - freedom)
+            value += _FREEDOM_FACTOR * unsigned(freedom_after - freedom)
         first = cell_hash(prints[u, 0], prints[v, 0])
         low += value * first
         high += value * mix64(first)

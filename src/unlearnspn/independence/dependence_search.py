@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from unlearnspn.arrays import places_of, put
 from unlearnspn.compiling import IN, OUT, inlined, kernel
-from unlearnspn.hashing import Keys, mix64
+from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.independence.canonical_correlation import Whitened, binary_correlated, correlated, scratch_for
 from unlearnspn.independence.pair_counts import Columns, Table, count_pair
 from unlearnspn.independence.random_features import Matrix
@@ -133,7 +133,7 @@ def pairs_with(pairs: Counts, n_variables: int) -> tuple[Counts, Counts]:
 @kernel
 def shift_tables(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> None:
     """Count rows in, or out, by their codes, [row, variable]: one cell of each pair that was asked."""
-    pairs, cells, hashes, factor = search.pairs, search.cells, search.hashes, np.uint64(sign)
+    pairs, cells, hashes, factor = search.pairs, search.cells, search.hashes, unsigned(sign)
     for row in range(len(codes)):
         for k in range(len(pairs)):
             u, v = pairs[k, 0], pairs[k, 1]
@@ -177,7 +177,7 @@ def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: floa
 @kernel
 def _hash_table(hashes: Keys, cells: Table, start: int, sizes: Counts, u: int, v: int, names: Keys, sign: int) -> None:
     """Add count·name·name of all cells of a pair's table, or take it away: the same whatever codes categories have."""
-    factor = np.uint64(sign)
+    factor = unsigned(sign)
     for a in range(sizes[u]):
         total = np.uint64(0)
         for b in range(sizes[v]):

@@ -1,0 +1,101 @@
+"""Kernels as they are written: the interpreter does what compiled code would do, word for word.
+
+To compile takes seconds, to interpret little work far less. What compiled code would do is done with the types that it
+has: numbers of 64 bits, whatever an array keeps them in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.compiling.calls import is_own
+
+Array = npt.NDArray[Any]
+
+#: The global names of a module as functions of the interpreter see them, by those that kernels see.
+_Globals = dict[int, dict[str, Any]]
+
+
+def interpreted(function: Callable[..., Any], known: _Globals) -> Callable[..., Any]:
+    """Return a function that calls other kernels as they are written, too."""
+    variables = _variables(function.__globals__, known)
+    return FunctionType(function.__code__, variables, function.__name__, function.__defaults__)
+
+
+def _variables(variables: dict[str, Any], known: _Globals) -> dict[str, Any]:
+    """Return global names, those of kernels standing for what they are made of."""
+    if id(variables) not in known:
+        # Known before it is complete, as kernels of two modules may call each other.
+        known[id(variables)] = copy = dict(variables)
+        for name, value in variables.items():
+            function = getattr(value, "py_func", None)
+            if function is not None:
+                copy[name] = interpreted(function, known)
+            elif is_own(value):
+                copy[name] = SimpleNamespace(**_variables(vars(value), known))
+    return known[id(variables)]
+
+
+def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Call a function as if it were compiled; if that fails, arrays are left as they were."""
+    arrays = [array for array in _arrays(arguments) if array.flags.writeable]
+    before = [array.copy() for array in arrays]
+    wide: dict[int, Array] = {}
+    try:
+        with np.errstate(all="ignore"):
+            answer = function(*(_given(argument, wide) for argument in arguments))
+    except BaseException:
+        for array, values in zip(arrays, before, strict=True):
+            array[...] = values
+        raise
+    for array in arrays:
+        if id(array) in wide and not np.array_equal(array, wide[id(array)]):
+            array[...] = wide[id(array)]
+    return _returned(answer)
+
+
+def extent(arguments: tuple[Any, ...]) -> int:
+    """Return a measure of the work that there is: what an argument says of it, or else how large the arrays are."""
+    said = [argument.extent for argument in arguments if hasattr(argument, "extent")]
+    return max(said or (array.size for array in _arrays(arguments)), default=0)
+
+
+def _arrays(values: tuple[Any, ...]) -> Iterator[Array]:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays(value)
+
+
+def _given(value: Any, wide: dict[int, Array]) -> Any:
+    """Return an argument as a kernel sees it: all whole numbers have 64 bits."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iu" or value.itemsize == 8:
+            return value
+        return wide.setdefault(id(value), value.astype(np.int64))
+    if isinstance(value, tuple):
+        given = [_given(each, wide) for each in value]
+        return type(value)(*given) if hasattr(value, "_fields") else tuple(given)
+    if hasattr(value, "extent"):
+        return SimpleNamespace(**{name: _given(field, wide) for name, field in vars(value).items()})
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return np.int64(value)
+    return np.float64(value) if isinstance(value, float) else value
+
+
+def _returned(value: Any) -> Any:
+    """Return an answer as Python gets it: with numbers of Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        returned = [_returned(each) for each in value]
+        return type(value)(*returned) if hasattr(value, "_fields") else tuple(returned)
+    return value
