@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import first_reaching
-from unlearnspn.compiling import late_kernel
+from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import Keys, derive_key, fingerprint
 from unlearnspn.tables import Category, token
@@ -139,7 +139,7 @@ class NumericCoder:
         return fingerprint([self.landmarks.tobytes(), self.edges.tobytes()])
 
 
-@late_kernel
+@late_kernel(elements)
 def _code_numbers(
     values: Floats,
     place: int,

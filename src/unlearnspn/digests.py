@@ -31,7 +31,7 @@ from unlearnspn.blocks import (
 )
 from unlearnspn.clustering import Clustering
 from unlearnspn.clustering.rounds import describe_rounds
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import elements, kernel, late_kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork, undigested
 from unlearnspn.ground import Ground, space_of
@@ -120,7 +120,7 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
     return buffer, used
 
 
-@late_kernel
+@late_kernel(elements)
 def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
     """Write what nodes whose digests are not known are as words: what is released, what is kept, and where parts are.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import IN, kernel, late_kernel
+from unlearnspn.compiling import IN, elements, kernel, late_kernel
 from unlearnspn.hashing import integer_bytes
 
 Rows = npt.NDArray[np.int64]
@@ -68,7 +68,7 @@ def exponent_part(pattern: int) -> int:
     return (max(exponent, 1) - 1) >> 5
 
 
-@late_kernel
+@late_kernel(elements)
 def count_parts(bits: Bits, rows: Rows, column: int, parts: npt.NDArray[np.int64], sign: int) -> None:
     """Count into which parts the exponents of some rows fall."""
     for row in rows:
@@ -120,7 +120,7 @@ def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
             words[limb] &= _MASK32
 
 
-@late_kernel
+@late_kernel(elements)
 def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
     """Put some rows of a column into moments that start at a word."""
     for row in rows:
@@ -128,7 +128,7 @@ def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, windo
     carry(words, at, window)
 
 
-@late_kernel
+@late_kernel(elements)
 def add_by_code(
     words: Words,
     bits: Bits,

@@ -41,7 +41,7 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.compiling import as_written, kernel, late_kernel
+from unlearnspn.compiling import as_written, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow
 from unlearnspn.learning import Learner, Place
@@ -450,7 +450,7 @@ def has_outside(words: Words, node: int) -> bool:
     return bool(asked_outside or has_leaves_outside(words, node))
 
 
-@late_kernel
+@late_kernel(per_row(10))
 def places_outside(words: Words, nodes: Words) -> Words:
     """Return where nodes have numbers of statistics that lie outside in the place of their own."""
     places, n_places = np.empty(16, np.int64), 0

@@ -71,11 +71,6 @@ class Ground(structref.StructRefProxy):
         vars(ground).update(zip(cls.__annotations__, fields, strict=True))
         return ground
 
-    @property
-    def extent(self) -> int:
-        """How much there is to learn from."""
-        return self.codes.size
-
     def __getattr__(self, name: str) -> Any:
         """Return what the compiler knows the ground by, once it asks for it."""
         if name == "_type":

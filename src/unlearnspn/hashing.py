@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import inlined, kernel, late_kernel
+from unlearnspn.compiling import elements, inlined, kernel, late_kernel
 
 Keys = npt.NDArray[np.uint64]
 
@@ -40,7 +40,7 @@ def unsigned(number: int) -> np.uint64:
     return np.uint64(np.int64(number))
 
 
-@late_kernel
+@late_kernel(elements)
 def mix_keys(keys: Keys, salt: np.uint64) -> Keys:
     """Hash every key under a salt; equal hashes mean equal keys."""
     hashes = np.empty_like(keys)
@@ -73,7 +73,7 @@ def _sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.ui
     return low, high
 
 
-@late_kernel
+@late_kernel(elements)
 def _sum_counts(counts: npt.NDArray[np.int64], prints: Keys) -> tuple[np.uint64, np.uint64]:
     low, high = np.uint64(0), np.uint64(0)
     for i in range(counts.size):

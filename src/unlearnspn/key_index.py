@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import late_kernel
+from unlearnspn.compiling import late_kernel, per_row
 from unlearnspn.exact_sum import Rows
 from unlearnspn.hashing import Keys
 
@@ -58,7 +58,7 @@ class KeyIndex:
         self._used -= len(rows)
 
 
-@late_kernel
+@late_kernel(per_row(2))
 def _find(table: Slots, keys: Keys, wanted: Keys) -> Rows:
     mask = np.uint64(table.size - 1)
     slots = np.empty(wanted.size, np.int64)
@@ -70,7 +70,7 @@ def _find(table: Slots, keys: Keys, wanted: Keys) -> Rows:
     return slots
 
 
-@late_kernel
+@late_kernel(per_row(2))
 def _add(table: Slots, keys: Keys, rows: Rows) -> None:
     mask = np.uint64(table.size - 1)
     for row in rows:
@@ -80,7 +80,7 @@ def _add(table: Slots, keys: Keys, rows: Rows) -> None:
         table[place] = row
 
 
-@late_kernel
+@late_kernel(per_row(10))
 def _discard(table: Slots, keys: Keys, rows: Rows) -> None:
     """Close each gap by moving those back that had to make way."""
     mask, one = np.uint64(table.size - 1), np.uint64(1)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import IS_NUMERIC, LEVELS_START, PLACE, Columns, Levels
-from unlearnspn.compiling import late_kernel
+from unlearnspn.compiling import late_kernel, per_row
 from unlearnspn.exact_sum import Bits, Rows
 from unlearnspn.hashing import Keys
 
@@ -37,7 +37,7 @@ def digest_records(
     return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
 
 
-@late_kernel
+@late_kernel(per_row(100))
 def _record_lines(
     columns: Columns,
     keys: Keys,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.blocks import LENGTH, N_ROWS, PARENT, ROOM, ROWS, parts_at, room_for, rows_at
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import elements, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Words
 
 #: So many words that it matters if they are not needed, and so few that it does not.
 _MUCH_ROOM, _LITTLE_ROOM = 1 << 20, 1 << 16
 
 
-@late_kernel
+@late_kernel(elements)
 def spare_words(used: int) -> int:
     """Return how much room there should be beyond the words in use, so that it is rarely made and little is wasted."""
     return max(used // 8, min(used // 2, _MUCH_ROOM))
@@ -24,7 +24,7 @@ def trimmed(used: int) -> Words:
     return np.zeros(used + min(spare_words(used), max(used // 32, _LITTLE_ROOM)), np.int64)
 
 
-@late_kernel
+@late_kernel(per_row(10))
 def wipe(words: Words, nodes: Words) -> int:
     """Wipe nodes, but not those below them; return how many words that sets free."""
     number = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, kernel, late_kernel
+from unlearnspn.compiling import IN, elements, kernel, late_kernel
 from unlearnspn.exact_sum import Bits, Words
 from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.portable_math import x_log_x
@@ -30,7 +30,11 @@ def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
     return mix64(first ^ mix64(second))
 
 
-@late_kernel
+def _steps_of_counting(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> int:
+    return int(rows.size * scope.size * scope.size)
+
+
+@late_kernel(_steps_of_counting)
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
     """Count every row in, or out, in the table of every pair."""
     width = scope.size
@@ -99,7 +103,7 @@ def shift_values_hash(
     hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 
-@late_kernel
+@late_kernel(elements)
 def pair_cells(scope: Scope, sizes: Counts) -> int:
     """Return the number of cells of all pairs' tables."""
     total, squares = 0, 0

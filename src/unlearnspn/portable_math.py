@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import elements, kernel, late_kernel
 
 _LN2 = 0.6931471805599453
 _SQRT_HALF = 0.7071067811865476
@@ -40,7 +40,7 @@ def log(x: float) -> float:
     return 2.0 * ratio * series + exponent * _LN2
 
 
-@late_kernel
+@late_kernel(elements)
 def logs(table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the logarithms of a table of numbers; -inf of those that are zero."""
     found = np.empty(table.shape)
@@ -75,7 +75,7 @@ def x_log_x_table() -> npt.NDArray[np.int64]:
     return _tabulate(_TABULATED)
 
 
-@late_kernel
+@late_kernel(elements)
 def _tabulate(size: int) -> npt.NDArray[np.int64]:
     table = np.empty(size, np.int64)
     for count in range(size):

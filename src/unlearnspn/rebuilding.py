@@ -24,6 +24,7 @@ from unlearnspn.blocks import (
     PARENT,
     ROWS,
     SPLIT_DATA,
+    WIDTH,
     numbers_at,
     parts_at,
     rows_at,
@@ -32,7 +33,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import revise_rounds
 from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
 from unlearnspn.clustering.space import label
-from unlearnspn.compiling import IN, OUT, kernel, late_kernel
+from unlearnspn.compiling import IN, OUT, elements, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
@@ -123,7 +124,7 @@ def gather(words: Words, node: int) -> Rows:
     return rows[:n_rows].copy()
 
 
-@late_kernel
+@late_kernel(per_row(0))
 def all_below(words: Words, node: int) -> Words:
     """Return a node and all below it."""
     nodes, n_nodes = np.empty(16, np.int64), 0
@@ -148,7 +149,7 @@ def _not_needed(words: Words, node: int, parts: Words) -> Words:
     return nodes
 
 
-@late_kernel
+@late_kernel(per_row(0))
 def holder_of_rows(words: Words, node: int) -> int:
     """Return the node that keeps a node's rows, or has those below it that do; -1 if they are all there are."""
     while words[node + ROWS] < 0 and words[node + OPERATION] != SPLIT_DATA:
@@ -172,7 +173,7 @@ def difference(rows: Rows, others: Rows) -> Rows:
     return missing[:number].copy()
 
 
-@late_kernel
+@late_kernel(elements)
 def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
     """Return a node's rows after a change, sorted; those above it may have gone through the change already."""
     holder = holder_of_rows(words, node)
@@ -260,7 +261,11 @@ def _know(
     return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds)
 
 
-@late_kernel
+def _steps_of_rebuilding(words: Words, used: int, ground: Ground, node: int, *_: Rows) -> int:
+    return 200 * int(words[node + N_RECORDS] * words[node + WIDTH])
+
+
+@late_kernel(_steps_of_rebuilding)
 def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
     """Put a new node in the place of one whose decisions change.
 

@@ -25,7 +25,7 @@ from unlearnspn.coding import (
     Levels,
     NumericCoder,
 )
-from unlearnspn.compiling import late_kernel
+from unlearnspn.compiling import late_kernel, per_row
 from unlearnspn.errors import RecordIdError
 from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key, mix_keys
@@ -449,7 +449,7 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
     return fresh, totals._replace(level_counts=counts)
 
 
-@late_kernel
+@late_kernel(per_row(10))
 def _wipe(
     live: npt.NDArray[np.bool_],
     keys: Keys,

@@ -158,7 +158,13 @@ def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.u
     return False
 
 
-@late_kernel
+def _steps_of_shift(
+    columns: Columns, bits: Bits, levels: Levels, keys: Keys, salt: np.uint64, minus: Rows, plus: Rows, _: Totals
+) -> int:
+    return 20 * len(columns) * int(minus.size + plus.size)
+
+
+@late_kernel(_steps_of_shift)
 def shift_totals(
     columns: Columns,
     bits: Bits,

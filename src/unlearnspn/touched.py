@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unlearnspn.blocks import HEAD, LENGTH, PARENT, ROOM, ROWS, parts_at
-from unlearnspn.compiling import late_kernel
+from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.exact_sum import Words
 
 
@@ -22,7 +22,7 @@ class Touched(NamedTuple):
 EVERYTHING = Touched(np.zeros((0, 2), np.int64), everything=True)
 
 
-@late_kernel
+@late_kernel(elements)
 def stretches_of(words: Words, nodes: Words, replacing: Words) -> Words:
     """Return the stretches of some nodes with their rows, and those that point to nodes in others' places."""
     found, n_found = np.empty((2 * nodes.size + replacing.size, 2), np.int64), 0

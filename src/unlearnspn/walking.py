@@ -41,7 +41,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import rounds_that_hold, shift_rounds
 from unlearnspn.clustering.rounds import Rounds, rounds_at
 from unlearnspn.clustering.space import Space, label
-from unlearnspn.compiling import IN, OUT, kernel, late_kernel
+from unlearnspn.compiling import IN, OUT, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member, unsigned
@@ -379,7 +379,7 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, i
     return MADE_INSIDE if has_leaves_outside(words, node) else MADE, pairs
 
 
-@late_kernel
+@late_kernel(per_row(1))
 def mark_undigested(words: Words, nodes: Words) -> None:
     """Say of some nodes, and of all above them, that their digests do not hold any more."""
     for first in nodes:
@@ -389,7 +389,7 @@ def mark_undigested(words: Words, nodes: Words) -> None:
             node = words[node + PARENT]
 
 
-@late_kernel
+@late_kernel(per_row(0))
 def link(words: Words, old: int, new: int) -> None:
     """Put a node in another one's place, below the same parent and above its own parts; all above are undigested."""
     parent = words[old + PARENT]
@@ -431,7 +431,7 @@ def _go_down(
     return rows, n_rows
 
 
-@late_kernel
+@late_kernel(per_row(20_000))
 def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: int) -> Words:
     """Walk down from some nodes, and return where their changes were made and where they could not be.
 
@@ -464,7 +464,7 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: i
     return trail
 
 
-@late_kernel
+@late_kernel(per_row(20_000))
 def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
     """Take back what a walk has changed."""
     nothing = np.empty(0, np.int64)

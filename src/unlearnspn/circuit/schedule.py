@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.layout import Floats, Indices, Layout, Starts
-from unlearnspn.compiling import late_kernel
+from unlearnspn.compiling import elements, late_kernel
 
 
 class Schedule(NamedTuple):
@@ -70,7 +70,7 @@ def _uses(layout: Layout, leaders: Starts) -> tuple[npt.NDArray[np.bool_], Start
     return keep, last_use
 
 
-@late_kernel
+@late_kernel(elements)
 def _give_lines(
     keep: npt.NDArray[np.bool_],
     last_use: Starts,

@@ -6,8 +6,9 @@ but translated, and optimised together with what it is a part of. Both are kept 
 """
 
 from unlearnspn.compiling.kernels import COMPILE, as_written, inlined, kernel, late_kernel
+from unlearnspn.compiling.work import elements, per_row
 
-__all__ = ["COMPILE", "IN", "OUT", "as_written", "inlined", "kernel", "late_kernel"]
+__all__ = ["COMPILE", "IN", "OUT", "as_written", "elements", "inlined", "kernel", "late_kernel", "per_row"]
 
 #: Whether rows are counted in or out.
 IN, OUT = 1, -1

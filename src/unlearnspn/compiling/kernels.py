@@ -19,16 +19,19 @@ from numba.core.types import unliteral
 from unlearnspn.compiling.cache import KernelCache, PartCache, open_cache
 from unlearnspn.compiling.calls import functions_of
 from unlearnspn.compiling.parts import PartLibrary, as_part
-from unlearnspn.compiling.written import extent, interpreted, run
+from unlearnspn.compiling.work import copying
+from unlearnspn.compiling.written import interpreted, run
 
 F = TypeVar("F", bound=Callable[..., object])
+Work = Callable[..., int]
 
 #: The environment variable that, set to `always`, has all kernels compiled when they are first called.
 COMPILE = "UNLEARNSPN_COMPILE"
-#: On arrays of so many elements the interpreter takes less time than the compiler would.
-_LITTLE = 10_000
-#: About how long it takes to compile what takes up a byte in the interpreter's own code.
-_SECONDS_A_BYTE = 4e-4
+#: About how long it takes to compile a kernel, for each byte of what the interpreter makes of it, and how long to
+#: interpret a step of it.
+_SECONDS_A_KERNEL, _SECONDS_A_BYTE, _SECONDS_A_STEP = 0.5, 4e-4, 1e-6
+#: As much of the time that it would take to compile it a kernel runs as it is written.
+_PATIENCE = 0.5
 #: Division by zero gives what NumPy gives, so that no division has to be watched. No C code calls kernels.
 _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "no_cfunc_wrapper": True}
 
@@ -38,13 +41,17 @@ def kernel(function: F) -> F:
     return cast(F, _Kernel(function, inline=False))
 
 
-def late_kernel(function: F) -> F:
+def late_kernel(work: Work) -> Callable[[F], F]:
     """Compile a function when that pays: as long as it has had little to do, it runs as it is written.
 
-    What it calls must do the same either way, hence not call functions of C's mathematics, of which there are several,
-    nor draw random numbers.
+    How much it has to do is told by a function of its arguments. It must do the same either way, hence not call
+    functions of C's mathematics, of which there are several, nor draw random numbers.
     """
-    return cast(F, _LateKernel(function, inline=False))
+
+    def decorate(function: F) -> F:
+        return cast(F, _LateKernel(function, work))
+
+    return decorate
 
 
 def inlined(function: F) -> F:
@@ -100,8 +107,9 @@ class _Kernel(CPUDispatcher):
 class _LateKernel(_Kernel):
     """A kernel that runs as it is written, until it becomes one that is compiled."""
 
-    def __init__(self, function: Callable[..., object], inline: bool) -> None:
-        super().__init__(function, inline)
+    def __init__(self, function: Callable[..., object], work: Work) -> None:
+        super().__init__(function, inline=False)
+        self._work = work
         self._seconds = 0.0
         self._looked_up: set[object] = set()
 
@@ -124,14 +132,15 @@ class _LateKernel(_Kernel):
 
     @cached_property
     def _seconds_to_compile(self) -> float:
-        return _SECONDS_A_BYTE * sum(len(function.__code__.co_code) for function in functions_of(self.py_func))
+        n_bytes = sum(len(function.__code__.co_code) for function in functions_of(self.py_func))
+        return _SECONDS_A_KERNEL + _SECONDS_A_BYTE * n_bytes
 
     def _is_due(self, arguments: tuple[Any, ...]) -> bool:
         """Tell whether to compile, or to use what is on disk; in a thread, others may work on the same arrays."""
+        n_steps = self._work(*arguments) + copying(*arguments)
         return (
             os.environ.get(COMPILE) == "always"
-            or self._seconds > self._seconds_to_compile
-            or extent(arguments) > _LITTLE
+            or self._seconds + _SECONDS_A_STEP * n_steps > _PATIENCE * self._seconds_to_compile
             or current_thread() is not main_thread()
             or self._is_cached(tuple(self.typeof_pyval(argument) for argument in arguments))
         )

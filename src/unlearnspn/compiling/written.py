@@ -6,12 +6,13 @@ has: numbers of 64 bits, whatever an array keeps them in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba.experimental.structref import StructRefProxy
 
 from unlearnspn.compiling.calls import is_own
 
@@ -43,7 +44,9 @@ def _variables(variables: dict[str, Any], known: _Globals) -> dict[str, Any]:
 
 def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Call a function as if it were compiled; if that fails, arrays are left as they were."""
-    arrays = [array for array in _arrays(arguments) if array.flags.writeable]
+    # Structures are only read, see `Ground`.
+    own = (argument for argument in arguments if not isinstance(argument, StructRefProxy))
+    arrays = [array for array in arrays_of(own) if array.flags.writeable]
     before = [array.copy() for array in arrays]
     wide: dict[int, Array] = {}
     try:
@@ -59,18 +62,15 @@ def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return _returned(answer)
 
 
-def extent(arguments: tuple[Any, ...]) -> int:
-    """Return a measure of the work that there is: what an argument says of it, or else how large the arrays are."""
-    said = [argument.extent for argument in arguments if hasattr(argument, "extent")]
-    return max(said or (array.size for array in _arrays(arguments)), default=0)
-
-
-def _arrays(values: tuple[Any, ...]) -> Iterator[Array]:
+def arrays_of(values: Iterable[Any]) -> Iterator[Array]:
+    """Yield all arrays among some values, and in tuples and structures of them."""
     for value in values:
         if isinstance(value, np.ndarray):
             yield value
         elif isinstance(value, tuple):
-            yield from _arrays(value)
+            yield from arrays_of(value)
+        elif isinstance(value, StructRefProxy):
+            yield from arrays_of(vars(value).values())
 
 
 def _given(value: Any, wide: dict[int, Array]) -> Any:
@@ -82,7 +82,7 @@ def _given(value: Any, wide: dict[int, Array]) -> Any:
     if isinstance(value, tuple):
         given = [_given(each, wide) for each in value]
         return type(value)(*given) if hasattr(value, "_fields") else tuple(given)
-    if hasattr(value, "extent"):
+    if isinstance(value, StructRefProxy):
         return SimpleNamespace(**{name: _given(field, wide) for name, field in vars(value).items()})
     if isinstance(value, bool):
         return value

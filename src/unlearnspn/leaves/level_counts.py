@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import Levels
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import elements, kernel, late_kernel
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows
@@ -73,7 +73,7 @@ def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64
     return low, high
 
 
-@late_kernel
+@late_kernel(elements)
 def smoothed_log_probabilities(
     levels: Counts, counts: Counts, outcomes: Counts, alpha: float, unseen: float
 ) -> npt.NDArray[np.float64]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.pair_tables import g_statistic
 from unlearnspn.slices import Counts, Scope
 
 
-@kernel
+@late_kernel(elements)
 def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs: Counts) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 

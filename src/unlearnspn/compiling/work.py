@@ -1,0 +1,26 @@
+"""How much work there is for a kernel: about how many steps, of a microsecond each, the interpreter would take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unlearnspn.compiling.written import arrays_of
+
+#: To copy so many elements takes as long as a step.
+_COPIED_IN_A_STEP = 10
+
+
+def elements(*arguments: Any) -> int:
+    """Count a step for each element of the largest array."""
+    return max((array.size for array in arrays_of(arguments)), default=0)
+
+
+def per_row(n_steps: int) -> Callable[..., int]:
+    """Count some steps for each element of the last array, which are the rows or nodes that a kernel looks at."""
+    return lambda *arguments: n_steps * [array.size for array in arrays_of(arguments)][-1]
+
+
+def copying(*arguments: Any) -> int:
+    """Return to how many steps it comes that all arrays are copied first."""
+    return sum(array.size for array in arrays_of(arguments)) // _COPIED_IN_A_STEP
