@@ -25,6 +25,7 @@ from rich.progress import track
 
 from unlearnspn import SPN
 from unlearnspn.bench.datasets import FROM_FOLDER, FROM_SKLEARN, Dataset, load
+from unlearnspn.compiling import compile_always
 
 SEED = 0
 N_SCORED = 200
@@ -159,6 +160,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    compile_always()
     options = parse(arguments)
     names = [*(FROM_FOLDER if options.folder else ()), *FROM_SKLEARN]
     tasks = [Task(name, setting, options.folder, options.quick) for name, setting in product(names, SETTINGS)]

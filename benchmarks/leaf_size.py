@@ -20,6 +20,7 @@ from unlearnspn.bench.checking import Digests, require_equal
 from unlearnspn.bench.datasets import Dataset, load
 from unlearnspn.bench.generated import generate
 from unlearnspn.bench.timing import Stopwatch
+from unlearnspn.compiling import compile_always
 from unlearnspn.table_size import min_rows_among
 
 N_HELD_OUT = 1000
@@ -70,6 +71,7 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e5, help="of the generated table")
     parser.add_argument("--min-rows", default="auto,200,800,3200,12800", help="auto, or numbers")
     options = parser.parse_args()
+    compile_always()
     for data in tables(int(options.rows)):
         warm_up(data)
         table = Table(

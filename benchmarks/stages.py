@@ -24,6 +24,7 @@ from rich.table import Table
 from unlearnspn import SPN, model, records, revision
 from unlearnspn.bench.datasets import Dataset, load
 from unlearnspn.bench.generated import generate
+from unlearnspn.compiling import compile_always
 from unlearnspn.walking import Trail, walk, walk_back
 
 #: What is timed: where a function is looked up, its name there, and what it does.
@@ -95,6 +96,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dataset", help="a data set; a generated table without it")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--removals", type=int, default=200)
+    compile_always()
     options = parser.parse_args(arguments)
     data = (
         load(options.dataset, options.data).sample(options.rows, 0) if options.dataset else generate(options.rows, 20)

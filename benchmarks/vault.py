@@ -22,6 +22,7 @@ import pandas as pd
 
 from unlearnspn import Vault
 from unlearnspn.bench.datasets import flights_file
+from unlearnspn.compiling import compile_always
 
 _OPEN = """
 import sys, time
@@ -53,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--removals", type=int, default=200)
     parser.add_argument("--folder", type=Path, help="where to put the vault; on the disk that is to be measured")
+    compile_always()
     arguments = parser.parse_args()
     flights = pd.read_csv(flights_file())
     table = flights.assign(row=np.arange(len(flights)))

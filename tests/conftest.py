@@ -1,4 +1,9 @@
-"""The order of the tests: one that takes minutes begins first, so that no core waits for it at the end."""
+"""What holds for all tests: kernels are compiled, and a test that takes minutes begins first, so that no core waits."""
+
+from unlearnspn.compiling import compile_always
+
+# What small tables would not have compiled is to be tested, too; `test_written.py` compares both.
+compile_always()
 
 _LONGEST = "test_compiled_code_stays_in_bounds"
 

@@ -14,6 +14,7 @@ from unlearnspn.bench.printing import print_end, print_section
 from unlearnspn.bench.progress import Bar
 from unlearnspn.bench.reports import Report, Section
 from unlearnspn.bench.timing import one_thread
+from unlearnspn.compiling import compile_always
 
 #: In a file or a pipe there is room for whole tables.
 _WIDTH = 110
@@ -47,6 +48,7 @@ def deliver(benchmark: Benchmark, plan: Plan, json: Path | None, plot: Path | No
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
+    compile_always()
     report = Report(benchmark.NAME, plan.parameters(), Machine.here(), left_out=plan.left_out)
     _write(report, json)
     if plot is not None:

@@ -2,13 +2,14 @@
 
 The compiler would otherwise optimise each function for itself, make machine code and a wrapper of it, and do so again
 within whatever calls it. A kernel here has two faces: to Python a compiled function; to other kernels a part, which is
-but translated, and optimised together with what it is a part of. Both are kept on disk.
+but translated, and optimised together with what it is a part of. Both are kept on disk. A late kernel has a third
+face: the interpreter runs it as it is written until it pays to compile it.
 """
 
-from unlearnspn.compiling.kernels import COMPILE, as_written, inlined, kernel, late_kernel
+from unlearnspn.compiling.kernels import as_written, compile_always, inlined, kernel, late_kernel
 from unlearnspn.compiling.work import elements, per_row
 
-__all__ = ["COMPILE", "IN", "OUT", "as_written", "elements", "inlined", "kernel", "late_kernel", "per_row"]
+__all__ = ["IN", "OUT", "as_written", "compile_always", "elements", "inlined", "kernel", "late_kernel", "per_row"]
 
 #: Whether rows are counted in or out.
 IN, OUT = 1, -1

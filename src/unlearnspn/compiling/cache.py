@@ -30,6 +30,11 @@ class KernelCache(FunctionCache):
         """Tell whether something is kept for these types, without reading it."""
         return self._index_key(sig, target_context.codegen()) in self._cache_file._load_index()
 
+    def is_empty(self) -> bool:
+        """Tell whether nothing is kept of the kernel as it is now."""
+        present = fingerprint(self._py_func)
+        return all(key[-1] != present for key in self._cache_file._load_index())
+
 
 class _PartFiles(CompileResultCacheImpl):
     """The files of a part: others than those of the kernel."""

@@ -25,8 +25,8 @@ from unlearnspn.compiling.written import interpreted, run
 F = TypeVar("F", bound=Callable[..., object])
 Work = Callable[..., int]
 
-#: The environment variable that, set to `always`, has all kernels compiled when they are first called.
-COMPILE = "UNLEARNSPN_COMPILE"
+#: The environment variable that has all kernels compiled when they are first called.
+_VARIABLE, _ALWAYS = "UNLEARNSPN_COMPILE", "always"
 #: About how long it takes to compile a kernel, for each byte of what the interpreter makes of it, and how long to
 #: interpret a step of it.
 _SECONDS_A_KERNEL, _SECONDS_A_BYTE, _SECONDS_A_STEP = 0.5, 4e-4, 1e-6
@@ -52,6 +52,11 @@ def late_kernel(work: Work) -> Callable[[F], F]:
         return cast(F, _LateKernel(function, work))
 
     return decorate
+
+
+def compile_always() -> None:
+    """Have all kernels compiled when they are first called, in processes started from now on, too: to take times."""
+    os.environ[_VARIABLE] = _ALWAYS
 
 
 def inlined(function: F) -> F:
@@ -139,7 +144,7 @@ class _LateKernel(_Kernel):
         """Tell whether to compile, or to use what is on disk; in a thread, others may work on the same arrays."""
         n_steps = self._work(*arguments) + copying(*arguments)
         return (
-            os.environ.get(COMPILE) == "always"
+            os.environ.get(_VARIABLE) == _ALWAYS
             or self._seconds + _SECONDS_A_STEP * n_steps > _PATIENCE * self._seconds_to_compile
             or current_thread() is not main_thread()
             or self._is_cached(tuple(self.typeof_pyval(argument) for argument in arguments))

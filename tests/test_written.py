@@ -1,0 +1,162 @@
+"""Late kernels: run as they are written they do what they do compiled, bit for bit, and are compiled when that pays."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from numba.core import config
+from sklearn.datasets import load_wine
+
+from both_ways import both_ways, late_kernels
+from sequences import assert_like_retraining, sequences
+from unlearnspn import SPN, Range, Vault
+from unlearnspn.compiling import elements, kernel, kernels, late_kernel, per_row
+from unlearnspn.compiling.cache import KernelCache
+from unlearnspn.compiling.written import run
+from unlearnspn.portable_math import x_log_x_table
+
+#: What the interpreter may leave to compiled code: a mean square that is too large for a number.
+REFUSED = {("shift_totals", "OverflowError")}
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(sequence=sequences())
+def test_every_request_does_the_same_as_written_and_compiled(sequence):
+    with both_ways() as calls:
+        assert_like_retraining(sequence)
+    assert {(name, type(error).__name__) for name, error in calls if error} <= REFUSED
+
+
+def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path):
+    wine = load_wine(as_frame=True).frame.astype({"target": "str"})
+    wine.iloc[::7, 2] = None
+    x_log_x_table.cache_clear()
+    with both_ways() as calls:
+        spn = SPN(min_rows=20).fit(wine)
+        for name in range(0, 60, 3):
+            spn.unlearn([name], dry_run=True)
+            spn.unlearn([name])
+        spn.learn(wine.loc[[3, 6]], ids=[3, 6])
+        spn.rectify(wine.loc[[4, 5]], ids=[8, 11])
+        spn.probability({"alcohol": Range(above=13)}, given={"target": "0"})
+        spn.score(wine)
+        assert spn.verify()
+        spn = SPN(min_rows=20, independence="rdc").fit(wine)
+        for name in range(10):
+            spn.unlearn([name])
+        _keep_in_vault(wine, tmp_path)
+    assert not [error for _, error in calls if error]
+    assert {name for name, _ in calls} == late_kernels()
+
+
+def _keep_in_vault(table, folder):
+    with Vault.create(folder / "wine.uspn") as vault:
+        vault.ingest(table.assign(number=range(len(table))), "number")
+        vault.fit(min_rows=20)
+        for name in range(10):
+            vault.unlearn([name])
+
+
+# -- a kernel --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def at_leisure(monkeypatch, tmp_path):
+    """Compile when it pays, with nothing compiled before."""
+    monkeypatch.delenv("UNLEARNSPN_COMPILE")
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+
+@kernel
+def doubled(value):
+    return value * 2
+
+
+def sum_doubled(codes, found):
+    total = 0
+    for i in range(codes.size):
+        found[i] = doubled(codes[i])
+        total += found[i]
+    return total
+
+
+@pytest.fixture
+def summing(at_leisure):
+    return late_kernel(elements)(sum_doubled)
+
+
+CODES = np.array([1, 100, 255], np.uint8)
+
+
+def test_little_work_is_done_as_it_is_written(summing):
+    found = np.zeros(3, np.int16)
+    assert type(summing(CODES, found)) is int
+    assert found.tolist() == [2, 200, 510]
+    assert not summing.overloads
+    assert not doubled.overloads
+
+
+def test_much_work_is_compiled(summing):
+    codes = np.zeros(10**6, np.uint8)
+    assert summing(codes, codes.astype(np.int64)) == 0
+    assert len(summing.overloads) == 1
+
+
+def test_what_has_taken_long_is_compiled(summing, monkeypatch):
+    summing(CODES, np.zeros(3, np.int64))
+    monkeypatch.setattr(kernels, "_PATIENCE", 0.0)
+    assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert len(summing.overloads) == 1
+
+
+def test_all_is_compiled_on_demand(summing, monkeypatch):
+    monkeypatch.setenv("UNLEARNSPN_COMPILE", "always")
+    assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert len(summing.overloads) == 1
+
+
+def test_what_is_on_disk_is_used(summing):
+    summing.compile(tuple(map(summing.typeof_pyval, (CODES, np.zeros(3, np.int64)))))
+    other = late_kernel(elements)(sum_doubled)
+    assert other(CODES, np.zeros(3, np.int64)) == 712
+    assert other.stats.cache_hits.total() == 1
+
+
+def test_in_threads_kernels_are_compiled(summing):
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(summing, CODES, np.zeros(3, np.int64)).result() == 712
+    assert len(summing.overloads) == 1
+
+
+def test_what_the_interpreter_refuses_is_compiled_and_leaves_no_traces(at_leisure):
+    @late_kernel(elements)
+    def divide(numbers, by):
+        numbers[0] += 1
+        return 1.0 / float(by) + numbers[0]
+
+    numbers = np.zeros(1)
+    assert divide(numbers, 0) == np.inf
+    assert numbers.tolist() == [1.0]
+
+
+def test_an_interruption_leaves_no_traces(at_leisure):
+    def interrupted(numbers, small):
+        numbers[0], small[0] = 1, 1
+        raise KeyboardInterrupt
+
+    numbers, small = np.zeros(1), np.zeros(1, np.uint8)
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupted, (numbers, small))
+    assert numbers.tolist() == small.tolist() == [0]
+
+
+def test_whether_anything_is_on_disk(summing):
+    assert KernelCache(sum_doubled).is_empty()
+    summing.compile(tuple(map(summing.typeof_pyval, (CODES, np.zeros(3, np.int64)))))
+    assert not KernelCache(sum_doubled).is_empty()
+
+
+def test_work():
+    assert elements(1, np.zeros(3), (np.zeros(5), np.zeros((4, 2)))) == 8
+    assert per_row(10)(np.zeros(8), np.zeros(3), 7) == 30
