@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unlearnspn.arrays import first_reaching, in_order, put
 from unlearnspn.blocks import LENGTH, N_ROWS, PARENT, ROOM, ROWS, parts_at, room_for, rows_at
 from unlearnspn.compiling import elements, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Words
@@ -38,7 +39,7 @@ def wipe(words: Words, nodes: Words) -> int:
     return number
 
 
-@kernel
+@late_kernel(elements)
 def pack(words: Words, nodes: Words) -> tuple[Words, int, Words]:
     """Copy a network whose nodes are given, the root first.
 
@@ -50,24 +51,26 @@ def pack(words: Words, nodes: Words) -> tuple[Words, int, Words]:
         if words[node + ROWS] >= 0:
             length += room_for(words[node + N_ROWS])
     packed, used = trimmed(length), 0
-    moved = np.empty(nodes.size, np.int64)
+    moved, numbered = np.empty(nodes.size, np.int64), np.empty(nodes.size, np.int64)
     for i in range(nodes.size):
         node, rows_start = nodes[i], words[nodes[i] + ROWS]
         if rows_start >= 0:
             rows = rows_at(words, node)
-            packed[used : used + rows.size] = rows
+            put(packed, used, rows)
             rows_start, used = used, used + room_for(rows.size)
         at, end = used, int(used + words[node + LENGTH])
-        packed[at:end] = words[node : node + words[node + LENGTH]]
+        put(packed, at, words[node : node + words[node + LENGTH]])
         packed[at + ROWS] = rows_start
         if rows_start >= 0:
             packed[at + ROOM] = room_for(packed[at + N_ROWS])
         moved[i], used = at, end
-    order = np.argsort(nodes)
-    in_order = nodes[order]
+    for i in range(nodes.size):
+        numbered[i] = nodes[i] * nodes.size + i
+    numbered = in_order(numbered)
     for i in range(nodes.size):
         parts = parts_at(packed, int(moved[i]))
         for k in range(parts.size):
-            parts[k] = moved[order[np.searchsorted(in_order, parts[k])]]
+            first = parts[k] * nodes.size
+            parts[k] = moved[numbered[first_reaching(numbered, first)] - first]
             packed[parts[k] + PARENT] = moved[i]
     return packed, used, moved

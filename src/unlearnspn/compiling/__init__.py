@@ -6,10 +6,22 @@ but translated, and optimised together with what it is a part of. Both are kept 
 face: the interpreter runs it as it is written until it pays to compile it.
 """
 
-from unlearnspn.compiling.kernels import as_written, compile_always, inlined, kernel, late_kernel
+from unlearnspn.compiling.kernels import as_written, compile_always, compile_for, inlined, is_new, kernel, late_kernel
 from unlearnspn.compiling.work import elements, per_row
 
-__all__ = ["IN", "OUT", "as_written", "compile_always", "elements", "inlined", "kernel", "late_kernel", "per_row"]
+__all__ = [
+    "IN",
+    "OUT",
+    "as_written",
+    "compile_always",
+    "compile_for",
+    "elements",
+    "inlined",
+    "is_new",
+    "kernel",
+    "late_kernel",
+    "per_row",
+]
 
 #: Whether rows are counted in or out.
 IN, OUT = 1, -1

@@ -59,6 +59,18 @@ def compile_always() -> None:
     os.environ[_VARIABLE] = _ALWAYS
 
 
+def compile_for(function: Callable[..., object], *arguments: Any) -> None:
+    """Compile a kernel for arguments like these, without calling it."""
+    compiled = cast(_Kernel, function)
+    compiled.compile(tuple(compiled.typeof_pyval(argument) for argument in arguments))
+
+
+def is_new(function: Callable[..., object]) -> bool:
+    """Tell whether nothing is kept on disk of a kernel as it is now, though something could be."""
+    cache = open_cache(KernelCache, cast(_Kernel, function).py_func)
+    return isinstance(cache, KernelCache) and cache.is_empty()
+
+
 def inlined(function: F) -> F:
     """Compile a function, and put it wherever kernels call it: where to hand arrays over takes longer than the work."""
     return cast(F, _Kernel(function, inline=True))
