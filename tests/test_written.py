@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 
 from both_ways import both_ways, late_kernels
 from sequences import assert_like_retraining, sequences
-from unlearnspn import SPN, Range, Vault
+from unlearnspn import SPN, Range, Vault, ground
 from unlearnspn.compiling import elements, kernel, kernels, late_kernel, per_row
 from unlearnspn.compiling.cache import KernelCache
 from unlearnspn.compiling.written import run
@@ -155,6 +155,18 @@ def test_whether_anything_is_on_disk(summing):
     assert KernelCache(sum_doubled).is_empty()
     summing.compile(tuple(map(summing.typeof_pyval, (CODES, np.zeros(3, np.int64)))))
     assert not KernelCache(sum_doubled).is_empty()
+
+
+def test_an_interruption_while_the_ground_is_made_for_compiled_code_is_one(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    X = load_wine().data
+    with monkeypatch.context() as patch:
+        patch.setattr(ground, "make_ground", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            SPN().fit(X)
+    SPN().fit(X)
 
 
 def test_work():

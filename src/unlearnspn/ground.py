@@ -71,8 +71,14 @@ class Ground(structref.StructRefProxy):
         vars(ground).update(zip(cls.__annotations__, fields, strict=True))
         return ground
 
+    @property
+    def _numba_type_(self) -> Any:
+        """The type, by which kernels are chosen; what they are handed is made now, as they could not bear a failure."""
+        _ = self._meminfo
+        return self._type
+
     def __getattr__(self, name: str) -> Any:
-        """Return what the compiler knows the ground by, once it asks for it."""
+        """Return the type, or what compiled code is handed, once it is asked for."""
         if name == "_type":
             value = GroundType([(field, typeof(value)) for field, value in vars(self).items()])
         elif name == "_meminfo":

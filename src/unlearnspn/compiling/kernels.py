@@ -15,6 +15,7 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.types import unliteral
+from numba.experimental.structref import StructRefProxy
 
 from unlearnspn.compiling.cache import KernelCache, PartCache, open_cache
 from unlearnspn.compiling.calls import functions_of
@@ -159,8 +160,12 @@ class _LateKernel(_Kernel):
             os.environ.get(_VARIABLE) == _ALWAYS
             or self._seconds + _SECONDS_A_STEP * n_steps > _PATIENCE * self._seconds_to_compile
             or current_thread() is not main_thread()
-            or self._is_cached(tuple(self.typeof_pyval(argument) for argument in arguments))
+            or self._is_cached(tuple(self._type_of(argument) for argument in arguments))
         )
+
+    def _type_of(self, argument: Any) -> Any:
+        is_structure = isinstance(argument, StructRefProxy)
+        return argument._type if is_structure else self.typeof_pyval(argument)
 
     def _is_cached(self, signature: tuple[Any, ...]) -> bool:
         if signature in self._looked_up:
