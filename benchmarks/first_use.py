@@ -1,8 +1,8 @@
-"""Measure what the first use costs: importing, the first estimator; fit, score and removal with nothing compiled.
+"""Measure what the first use costs: importing, and a first fit, score and removals with nothing compiled.
 
 python benchmarks/first_use.py
 
-Every figure is from a process of its own; that of the interpreter's start is not included.
+Every line is from a process of its own; that of the interpreter's start is not included.
 """
 
 from __future__ import annotations
@@ -12,43 +12,67 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
+REMOVALS = 20
 _TIMED = """
 from time import perf_counter
-{before}
-started = perf_counter()
-{timed}
-print(perf_counter() - started)
+def timed(action):
+    started = perf_counter()
+    result = action()
+    print(perf_counter() - started)
+    return result
 """
-_FIT = """
-from sklearn.datasets import load_iris
+_IMPORT = "timed(lambda: __import__('unlearnspn'))"
+_FIRST = "import unlearnspn\ntimed(lambda: unlearnspn.{name})"
+_USE = """
 from unlearnspn import SPN
-X = load_iris().data
+{table}
+spn = timed(lambda: SPN(min_rows={min_rows}).fit(X))
+timed(lambda: spn.score(X))
+timed(lambda: [spn.unlearn([name]) for name in range({removals})])
 """
-_FITTED = f"{_FIT}spn = SPN(min_rows=30).fit(X)"
+_GENERATED = "from unlearnspn.bench.generated import generate\nX = generate({n_rows}, {n_columns}).frame"
+_IRIS = "from sklearn.datasets import load_iris\nX = load_iris().data"
 
 
-def seconds(timed: str, before: str = "", cache: str | None = None) -> float:
-    """Return how long some statements take in a new process, with compiled functions cached in a folder."""
-    environment = {**os.environ, **({} if cache is None else {"NUMBA_CACHE_DIR": cache})}
-    code = _TIMED.format(before=before, timed=timed)
-    run = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return float(run.stdout)
+def seconds(code: str, cache: str | None = None, compiles: bool = False) -> list[float]:
+    """Run some statements in a new process, with kernels kept in a folder, and return how long what it times took."""
+    environment = dict(os.environ)
+    environment.pop("UNLEARNSPN_COMPILE", None)
+    environment |= {"NUMBA_CACHE_DIR": cache} if cache else {}
+    environment |= {"UNLEARNSPN_COMPILE": "always"} if compiles else {}
+    command = [sys.executable, "-c", _TIMED + code]
+    run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(line) for line in run.stdout.split()]
+
+
+def show_imports() -> None:
+    """Print what imports take."""
+    figures = {"import unlearnspn": _IMPORT, **{f"the first {n}": _FIRST.format(name=n) for n in ("Circuit", "SPN")}}
+    for name, code in figures.items():
+        print(f"{name:<28} {seconds(code)[0]:6.2f} s")
+
+
+def show_use(name: str, table: str, min_rows: str, again: bool = False) -> None:
+    """Print what the first use of a table takes: as it comes, with all kernels compiled, and in the next process."""
+    code = _USE.format(table=table, min_rows=min_rows, removals=REMOVALS)
+    with TemporaryDirectory() as cache:
+        _show(name, seconds(code, cache))
+        if again:
+            _show("  everything compiled", seconds(code, cache, compiles=True))
+            _show("  the next process", seconds(code, cache))
+
+
+def _show(name: str, figures: list[float]) -> None:
+    print(f"{name:<28}" + "".join(f" {figure:9.2f}" for figure in [*figures, sum(figures)]))
 
 
 def main() -> None:
-    with TemporaryDirectory() as cache:
-        figures = {
-            "import unlearnspn": seconds("import unlearnspn"),
-            "the first Circuit": seconds("unlearnspn.Circuit", "import unlearnspn"),
-            "the first SPN": seconds("unlearnspn.SPN", "import unlearnspn"),
-            "the first fit, compiling": seconds("SPN(min_rows=30).fit(X)", _FIT, cache),
-            "the first score, compiling": seconds("spn.score(X)", _FITTED, cache),
-            "the first fit and score of the next process": seconds("SPN(min_rows=30).fit(X).score(X)", _FIT, cache),
-            "the first removal, compiling": seconds("spn.unlearn([0])", _FITTED, cache),
-            "the first removal of the next process": seconds("spn.unlearn([0])", _FITTED, cache),
-        }
-    for name, figure in figures.items():
-        print(f"{name:<44} {figure:7.2f} s")
+    show_imports()
+    print(f"\n{'seconds':<28} {'fit':>9} {'score':>9} {REMOVALS:>3} removals {'all':>5}")
+    show_use("iris, 150 x 4", _IRIS, "30", again=True)
+    for n_rows, n_columns in ((1000, 15), (5000, 15), (30_000, 15)):
+        table = _GENERATED.format(n_rows=n_rows, n_columns=n_columns)
+        show_use(f"generated, {n_rows} x {n_columns}", table, "'auto'")
 
 
 if __name__ == "__main__":

@@ -97,6 +97,20 @@ def test_little_work_is_done_as_it_is_written(summing):
     assert not doubled.overloads
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.uint32, np.float32, np.float64])
+def test_numbers_have_64_bits_whatever_an_array_keeps_them_in(at_leisure, monkeypatch, kind):
+    def product(numbers):
+        total = 1
+        for number in numbers:
+            total *= number * 77 + number / 3
+        return total
+
+    numbers = np.array([1, 3, 99], kind)
+    written = late_kernel(elements)(product)(numbers)
+    monkeypatch.setenv("UNLEARNSPN_COMPILE", "always")
+    assert late_kernel(elements)(product)(numbers) == written
+
+
 def test_much_work_is_compiled(summing):
     codes = np.zeros(10**6, np.uint8)
     assert summing(codes, codes.astype(np.int64)) == 0

@@ -7,8 +7,8 @@ from typing import Any
 
 from unlearnspn.compiling.written import arrays_of
 
-#: To copy so many elements takes as long as a step.
-_COPIED_IN_A_STEP = 10
+#: So many elements are copied in a step: in far less time, but tables of which copies take much memory are not small.
+_COPIED_IN_A_STEP = 2
 
 
 def elements(*arguments: Any) -> int:

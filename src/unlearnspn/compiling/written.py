@@ -18,6 +18,9 @@ from unlearnspn.compiling.calls import is_own
 
 Array = npt.NDArray[Any]
 
+#: What kernels calculate with, whole numbers or not.
+_WIDE = {"i": np.int64, "u": np.int64, "f": np.float64}
+
 #: The global names of a module as functions of the interpreter see them, by those that kernels see.
 _Globals = dict[int, dict[str, Any]]
 
@@ -52,13 +55,13 @@ def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     try:
         with np.errstate(all="ignore"):
             answer = function(*(_given(argument, wide) for argument in arguments))
+        for array in arrays:
+            if id(array) in wide:
+                array[...] = wide[id(array)]
     except BaseException:
         for array, values in zip(arrays, before, strict=True):
             array[...] = values
         raise
-    for array in arrays:
-        if id(array) in wide and not np.array_equal(array, wide[id(array)]):
-            array[...] = wide[id(array)]
     return _returned(answer)
 
 
@@ -74,11 +77,11 @@ def arrays_of(values: Iterable[Any]) -> Iterator[Array]:
 
 
 def _given(value: Any, wide: dict[int, Array]) -> Any:
-    """Return an argument as a kernel sees it: all whole numbers have 64 bits."""
+    """Return an argument as a kernel sees it: all numbers have 64 bits."""
     if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "iu" or value.itemsize == 8:
+        if value.dtype.kind not in _WIDE or value.itemsize == 8:
             return value
-        return wide.setdefault(id(value), value.astype(np.int64))
+        return wide.setdefault(id(value), value.astype(_WIDE[value.dtype.kind]))
     if isinstance(value, tuple):
         given = [_given(each, wide) for each in value]
         return type(value)(*given) if hasattr(value, "_fields") else tuple(given)
