@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from unlearnspn import SPN, Report, __version__, demo
 from unlearnspn.cli import app
+from unlearnspn.rebuilding import rebuild
 
 # wherever the tests run, the output is to be plain text of one width
 runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "FORCE_COLOR": None, "GITHUB_ACTIONS": None})
@@ -71,6 +72,14 @@ def test_each_part_of_the_comparison_counts(change: dict[str, Any]) -> None:
     assert step.equal
     assert not dataclasses.replace(step, retrained=dataclasses.replace(step.retrained, **change)).equal
     assert not dataclasses.replace(step, verified=False).equal
+
+
+def test_what_is_compiled_beside_the_demo_is_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuild, "overloads", type(rebuild.overloads)())
+    demo.compile_rebuilding()
+    (signature,) = rebuild.overloads
+    demo.compile_everything(demo.make_plan(removals=20, seed=0))
+    assert list(rebuild.overloads) == [signature]
 
 
 def test_the_patients_are_those_of_the_data_set() -> None:

@@ -96,7 +96,7 @@ class Plan:
 
     def is_scored(self, request: Request) -> bool:
         """Tell whether likelihoods are shown after a request: to compute them takes longer than all the rest."""
-        return request not in self.singles[:-1]
+        return all(request is not single for single in self.singles[:-1])
 
     def learn(self, patients: Patients) -> SPN:
         """Learn a model from scratch."""
