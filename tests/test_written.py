@@ -20,7 +20,7 @@ from unlearnspn.portable_math import x_log_x_table
 REFUSED = {("shift_totals", "OverflowError")}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(sequence=sequences())
 def test_every_request_does_the_same_as_written_and_compiled(sequence):
     with both_ways() as calls:

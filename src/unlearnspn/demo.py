@@ -272,7 +272,7 @@ def _introduction(plan: Plan) -> str:
         f"{len(plan.held_out)} patients are held out.\n"
         f"Model: SPN(min_rows={_MIN_ROWS}, random_state={plan.seed}); the default, 200 or more, is meant for "
         "larger tables.\n"
-        "Warming up: the first run compiles the library, which takes about half a minute; later runs do not.\n"
+        "Warming up: the first run compiles the library, which takes up to a minute; later runs do not.\n"
     )
 
 
