@@ -1,4 +1,4 @@
-"""Measure what the first use costs: importing, and a first fit, score and removals with nothing compiled.
+"""Measure what the first use costs: importing, the demonstration, and a first fit, score and removals with nothing compiled.
 
 python benchmarks/first_use.py
 
@@ -30,6 +30,13 @@ spn = timed(lambda: SPN(min_rows={min_rows}).fit(X))
 timed(lambda: spn.score(X))
 timed(lambda: [spn.unlearn([name]) for name in range({removals})])
 """
+_DEMO = """
+import io, rich.console
+from unlearnspn import demo
+size = demo.{size}
+plan = demo.make_plan(size, size.removals, 0)
+timed(lambda: demo.run(rich.console.Console(file=io.StringIO()), plan, times={times}, progress=False))
+"""
 _GENERATED = "from unlearnspn.bench.generated import generate\nX = generate({n_rows}, {n_columns}).frame"
 _IRIS = "from sklearn.datasets import load_iris\nX = load_iris().data"
 
@@ -52,6 +59,14 @@ def show_imports() -> None:
         print(f"{name:<28} {seconds(code)[0]:6.2f} s")
 
 
+def show_demo() -> None:
+    """Print what the demonstration takes with nothing compiled, then with times, and then each of them once more."""
+    small, with_times = _DEMO.format(size="FEW", times=False), _DEMO.format(size="MANY", times=True)
+    with TemporaryDirectory() as cache:
+        for name, code in (("demo", small), ("demo --times", with_times)) * 2:
+            print(f"{name:<28} {seconds(code, cache)[0]:6.2f} s")
+
+
 def show_use(name: str, table: str, min_rows: str, again: bool = False) -> None:
     """Print what the first use of a table takes: as it comes, with all kernels compiled, and in the next process."""
     code = _USE.format(table=table, min_rows=min_rows, removals=REMOVALS)
@@ -68,6 +83,7 @@ def _show(name: str, figures: list[float]) -> None:
 
 def main() -> None:
     show_imports()
+    show_demo()
     print(f"\n{'seconds':<28} {'fit':>9} {'score':>9} {REMOVALS:>3} removals {'all':>5}")
     show_use("iris, 150 x 4", _IRIS, "30", again=True)
     for n_rows, n_columns in ((1000, 15), (5000, 15), (30_000, 15)):

@@ -1,94 +1,21 @@
 from __future__ import annotations
 
-import dataclasses
-import re
-from typing import Any
-
 import pytest
-from typer.testing import CliRunner
 
-from unlearnspn import SPN, Report, __version__, demo
+from command_line import runner
+from unlearnspn import __version__
 from unlearnspn.cli import app
-from unlearnspn.rebuilding import rebuild
-
-# wherever the tests run, the output is to be plain text of one width
-runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "FORCE_COLOR": None, "GITHUB_ACTIONS": None})
-
-
-def output_of(*arguments: str, exit_code: int) -> str:
-    result = runner.invoke(app, list(arguments))
-    assert result.exit_code == exit_code, result.output
-    return " ".join(result.output.split())
 
 
 def test_version() -> None:
-    assert output_of("--version", exit_code=0) == f"unlearnspn {__version__}"
+    result = runner.invoke(app, ["--version"])
+    assert (result.exit_code, result.output.strip()) == (0, f"unlearnspn {__version__}")
 
 
-def test_demo_is_a_subcommand() -> None:
-    assert "demo" in output_of("--help", exit_code=0)
+@pytest.mark.parametrize("name", ["demo", "bench", "init", "certificate"])
+def test_help_lists_subcommands(name: str) -> None:
+    assert f" {name} " in runner.invoke(app, ["--help"]).output
+
+
+def test_options_of_a_subcommand_are_not_those_of_the_program() -> None:
     assert runner.invoke(app, ["--removals", "3"]).exit_code == 2
-
-
-@pytest.mark.parametrize("removals", ["0", str(demo.MAX_REMOVALS + 1)])
-def test_removals_out_of_range_are_refused(removals: str) -> None:
-    assert runner.invoke(app, ["demo", "--removals", removals]).exit_code == 2
-
-
-def test_demo_states_equality() -> None:
-    output = output_of("demo", "--removals", "7", "--seed", "1", "--no-progress", exit_code=0)
-    assert "EQUAL: all 10 models are those of retraining, bit for bit." in output
-    assert "NOT EQUAL" not in output
-    assert "… 2 more" in output
-    assert re.search(r"before 469 .*after removals one by one 462 .*in one batch 455 .*added back 462 ", output)
-    assert "The report of removing patient-" in output
-
-
-def test_demo_shows_equal_digests_side_by_side() -> None:
-    output = output_of("demo", "--removals", "2", exit_code=0)
-    pairs = re.findall(r"([0-9a-f]{7}/[0-9a-f]{7}) ([0-9a-f]{7}/[0-9a-f]{7}) (\w+)", output)
-    assert len(pairs) == 5
-    assert all(unlearned == retrained and equal == "yes" for unlearned, retrained, equal in pairs)
-
-
-def test_a_model_that_only_pretends_to_forget_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    unlearn = SPN.unlearn
-
-    def pretend(self: SPN, ids: list[str], **options: Any) -> Report:
-        return unlearn(self, ids, dry_run=len(ids) == 1, **options)
-
-    monkeypatch.setattr(SPN, "unlearn", pretend)
-    output = output_of("demo", "--removals", "2", "--no-progress", exit_code=1)
-    assert "NOT EQUAL: 5 of 5 models differ from retraining." in output
-    # such a model is consistent in itself: only retraining without the patients tells
-    assert re.search(r"after removals one by one 469 ", output)
-
-
-@pytest.mark.parametrize("change", [{"digest": "0"}, {"state_digest": "0"}, {"log_density": 0.0}])
-def test_each_part_of_the_comparison_counts(change: dict[str, Any]) -> None:
-    plan = demo.make_plan(removals=1, seed=0)
-    request = plan.singles[0]
-    step = demo.take_step(plan, plan.learn(plan.start), request, request.book(plan.start))
-    assert step.equal
-    assert not dataclasses.replace(step, retrained=dataclasses.replace(step.retrained, **change)).equal
-    assert not dataclasses.replace(step, verified=False).equal
-
-
-def test_what_is_compiled_beside_the_demo_is_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuild, "overloads", type(rebuild.overloads)())
-    demo.compile_rebuilding()
-    (signature,) = rebuild.overloads
-    demo.compile_everything(demo.make_plan(removals=20, seed=0))
-    assert list(rebuild.overloads) == [signature]
-
-
-def test_the_patients_are_those_of_the_data_set() -> None:
-    patients = demo.load_patients()
-    assert len(patients) == 569
-    assert list(patients["patient-0000"][[0, 30]]) == [17.99, "malignant"]
-    plan = demo.make_plan(removals=3, seed=5)
-    gone = [name for request in plan.singles for name in request.patients]
-    batch, back, corrected = (list(request.patients) for request in plan.others)
-    assert len({*gone, *batch, *corrected}) == 7
-    assert {*gone, *batch, *corrected} <= set(plan.start)
-    assert back == batch

@@ -10,23 +10,22 @@ from rich.console import Console
 from unlearnspn.cli.group import examples
 
 
-def _check_removals(removals: int) -> int:
-    from unlearnspn import demo  # noqa: PLC0415
-
-    if removals > demo.MAX_REMOVALS:
-        raise typer.BadParameter(f"{removals} is more than {demo.MAX_REMOVALS}: some patients must be left")
-    return removals
-
-
 def run_demo(
     removals: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
-            callback=_check_removals,
-            help="How many patients to remove one by one, and as many again in one batch.",
+            help="How many patients to remove one by one, and as many again in one batch; 5 if nothing else is said, "
+            "and 50 with --times.",
         ),
-    ] = 50,
+    ] = None,
+    times: Annotated[
+        bool,
+        typer.Option(
+            "--times",
+            help="Show times, too, of a larger table; compiles everything first, which takes up to a minute once.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Who is held out and removed; also the seed of the model.")] = 0,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
 ) -> None:
@@ -36,10 +35,18 @@ def run_demo(
     """
     from unlearnspn import demo  # noqa: PLC0415
 
-    if not demo.run(Console(highlight=False), removals=removals, seed=seed, progress=progress):
+    size = demo.MANY if times else demo.FEW
+    removals = removals or size.removals
+    if removals > size.max_removals:
+        raise typer.BadParameter(
+            f"{removals} is more than {size.max_removals} of {size.n_patients} patients: some must be left",
+            param_hint="--removals",
+        )
+    plan = demo.make_plan(size, removals, seed)
+    if not demo.run(Console(highlight=False), plan, times, progress=progress):
         raise typer.Exit(1)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("demo", epilog=examples("demo", "demo --removals 20 --seed 3"))(run_demo)
+    app.command("demo", epilog=examples("demo", "demo --times", "demo --removals 20 --seed 3"))(run_demo)
