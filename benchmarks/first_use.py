@@ -1,4 +1,4 @@
-"""Measure what the first use costs: importing, the demonstration, and a first fit, score and removals with nothing compiled.
+"""Measure what the first use costs: importing, the demonstration, and a first fit, score and removals, not compiled.
 
 python benchmarks/first_use.py
 
