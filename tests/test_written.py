@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from both_ways import both_ways, late_kernels
 from sequences import assert_like_retraining, sequences
 from unlearnspn import SPN, Range, Vault, ground
-from unlearnspn.compiling import elements, kernel, kernels, late_kernel, per_row
+from unlearnspn.compiling import elements, inner_kernel, kernel, kernels, late_kernel, per_row
 from unlearnspn.compiling.cache import KernelCache
 from unlearnspn.compiling.written import run
 from unlearnspn.portable_math import x_log_x_table
@@ -163,6 +163,58 @@ def test_an_interruption_leaves_no_traces(at_leisure):
     with pytest.raises(KeyboardInterrupt):
         run(interrupted, (numbers, small))
     assert numbers.tolist() == small.tolist() == [0]
+
+
+# -- a kernel within a kernel ------------------------------------------------------------------------------------------
+
+
+@inner_kernel(elements)
+def fill(found, codes):
+    for i in range(codes.size):
+        found[i] = doubled(codes[i])
+
+
+@pytest.fixture
+def outer(at_leisure, monkeypatch):
+    """Return a late kernel with little work of its own, and nothing known of the kernel within."""
+
+    @late_kernel(lambda *_: 0)
+    def fill_twice(found, codes):
+        fill(found, codes)
+        fill(found, found.copy())
+
+    for name, value in {"overloads": type(fill.overloads)(), "_seconds": 0.0, "_was_due": False}.items():
+        monkeypatch.setattr(fill, name, value)
+    monkeypatch.setattr(fill, "_looked_up", set())
+    return fill_twice
+
+
+def test_little_work_is_done_as_it_is_written_within_too(outer):
+    found = np.zeros(3, np.int16)
+    outer(found, CODES)
+    assert found.tolist() == [4, 400, 1020]
+    assert not outer.overloads
+    assert not fill.overloads
+    assert 0 < fill._seconds < outer._seconds
+
+
+def test_much_work_is_compiled_within(outer, monkeypatch):
+    monkeypatch.setattr(kernels, "_SECONDS_A_STEP", 1.0)
+    monkeypatch.setattr(kernels, "copying", lambda *_: 0)
+    found = np.zeros(3, np.int16)
+    outer(found, CODES)
+    assert found.tolist() == [4, 400, 1020]
+    assert not outer.overloads
+    assert len(fill.overloads) == 1
+    # neither has taken long: to compile is not to run as it is written
+    assert fill._seconds == 0
+    assert outer._seconds < kernels._Kernel.seconds_compiling
+    assert outer._seconds < 0.1
+
+
+def test_python_gets_what_is_within_compiled(outer):
+    fill(np.zeros(3, np.int64), CODES)
+    assert len(fill.overloads) == 1
 
 
 def test_whether_anything_is_on_disk(summing):

@@ -360,7 +360,7 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
 def _steps_of_growth(
     words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows
 ) -> int:
-    return 200 * int(scope.size * rows.size)
+    return 30 * int(scope.size * rows.size)
 
 
 @late_kernel(_steps_of_growth)

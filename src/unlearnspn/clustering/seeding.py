@@ -7,7 +7,7 @@ import numpy as np
 from unlearnspn.arrays import joined
 from unlearnspn.clustering.space import ONE, Lines, Space
 from unlearnspn.coding import FEATURE_MISSING
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import mix64
 from unlearnspn.portable_math import log
@@ -70,7 +70,11 @@ def _come_nearer(space: Space, rows: Rows, seed: int, nearest: Counts) -> None:
                 nearest[i] = distance
 
 
-@kernel
+def _steps_of_seeding(space: Space, rows: Rows) -> int:
+    return 4 * int(rows.size * space.n_clusters * (space.scope.size + 2))
+
+
+@inner_kernel(_steps_of_seeding)
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
     seeds, nearest = np.empty(space.n_clusters, np.int64), np.full(rows.size, -1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Flags, Rows, Scope
 
@@ -96,7 +96,11 @@ def nearest(space: Space, row: int, costs: Lines) -> int:
     return best
 
 
-@kernel
+def _steps_of_labels(space: Space, rows: Rows, centroids: Lines) -> int:
+    return 3 * int(rows.size * len(centroids) * space.scope.size)
+
+
+@inner_kernel(_steps_of_labels)
 def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
     """Return the nearest centroid of each row."""
     costs = costs_of(space, centroids)

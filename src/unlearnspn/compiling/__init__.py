@@ -3,10 +3,20 @@
 The compiler would otherwise optimise each function for itself, make machine code and a wrapper of it, and do so again
 within whatever calls it. A kernel here has two faces: to Python a compiled function; to other kernels a part, which is
 but translated, and optimised together with what it is a part of. Both are kept on disk. A late kernel has a third
-face: the interpreter runs it as it is written until it pays to compile it.
+face: the interpreter runs it as it is written until it pays to compile it. Where most of its work is done, in inner
+kernels, that is so much sooner.
 """
 
-from unlearnspn.compiling.kernels import as_written, compile_always, compile_for, inlined, is_new, kernel, late_kernel
+from unlearnspn.compiling.kernels import (
+    as_written,
+    compile_always,
+    compile_for,
+    inlined,
+    inner_kernel,
+    is_new,
+    kernel,
+    late_kernel,
+)
 from unlearnspn.compiling.work import elements, per_row
 
 __all__ = [
@@ -17,6 +27,7 @@ __all__ = [
     "compile_for",
     "elements",
     "inlined",
+    "inner_kernel",
     "is_new",
     "kernel",
     "late_kernel",

@@ -55,6 +55,18 @@ def late_kernel(work: Work) -> Callable[[F], F]:
     return decorate
 
 
+def inner_kernel(work: Work) -> Callable[[F], F]:
+    """Compile a function for late kernels that run as they are written, when that pays: where most of the work is done.
+
+    It takes arrays, numbers and tuples of them, and returns arrays or nothing.
+    """
+
+    def decorate(function: F) -> F:
+        return cast(F, _InnerKernel(function, work))
+
+    return decorate
+
+
 def compile_always() -> None:
     """Have all kernels compiled when they are first called, in processes started from now on, too: to take times."""
     os.environ[_VARIABLE] = _ALWAYS
@@ -97,6 +109,9 @@ def _without_collecting() -> Iterator[None]:
 class _Kernel(CPUDispatcher):
     """A kernel as Python sees it."""
 
+    #: How long all kernels together have been compiled for in this process.
+    seconds_compiling = 0.0
+
     def __init__(self, function: Callable[..., object], inline: bool) -> None:
         super().__init__(function, targetoptions=dict(_OPTIONS), pipeline_class=_KernelCompiler)
         self.inline = inline
@@ -106,8 +121,12 @@ class _Kernel(CPUDispatcher):
         """Return machine code."""
         # Not before: to find a folder for all kernels takes longer than to import them.
         self._cache = open_cache(KernelCache, self.py_func)
-        with _without_collecting():
-            return super().compile(sig)
+        started = perf_counter()
+        try:
+            with _without_collecting():
+                return super().compile(sig)
+        finally:
+            _Kernel.seconds_compiling += perf_counter() - started
 
     def __reduce__(self) -> str:
         """Be pickled by name, as functions are."""
@@ -122,8 +141,8 @@ class _Kernel(CPUDispatcher):
         return self._part.get_overload(sig)
 
 
-class _LateKernel(_Kernel):
-    """A kernel that runs as it is written, until it becomes one that is compiled."""
+class _PatientKernel(_Kernel):
+    """A kernel of which is known how long it has run as it is written, and whether to compile it."""
 
     def __init__(self, function: Callable[..., object], work: Work) -> None:
         super().__init__(function, inline=False)
@@ -131,35 +150,25 @@ class _LateKernel(_Kernel):
         self._seconds = 0.0
         self._looked_up: set[object] = set()
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Do as it is written, if that is likely to take less time than to compile."""
-        if not self._is_due(arguments):
-            started = perf_counter()
-            try:
-                return run(self._interpreted, arguments)
-            except Exception:
-                pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
-            finally:
-                self._seconds += perf_counter() - started
-        self.__class__ = _Kernel
-        return self(*arguments)
-
-    @cached_property
-    def _interpreted(self) -> Callable[..., Any]:
-        return interpreted(self.py_func, {})
+    @contextmanager
+    def _counting_seconds(self) -> Iterator[None]:
+        # Inner kernels may be compiled meanwhile.
+        started = perf_counter() - _Kernel.seconds_compiling
+        try:
+            yield
+        finally:
+            self._seconds += perf_counter() - _Kernel.seconds_compiling - started
 
     @cached_property
     def _seconds_to_compile(self) -> float:
         n_bytes = sum(len(function.__code__.co_code) for function in functions_of(self.py_func))
         return _SECONDS_A_KERNEL + _SECONDS_A_BYTE * n_bytes
 
-    def _is_due(self, arguments: tuple[Any, ...]) -> bool:
-        """Tell whether to compile, or to use what is on disk; in a thread, others may work on the same arrays."""
-        n_steps = self._work(*arguments) + copying(*arguments)
+    def _is_due(self, n_steps: int, arguments: tuple[Any, ...]) -> bool:
+        """Tell whether to compile, or to use what is on disk."""
         return (
             os.environ.get(_VARIABLE) == _ALWAYS
             or self._seconds + _SECONDS_A_STEP * n_steps > _PATIENCE * self._seconds_to_compile
-            or current_thread() is not main_thread()
             or self._is_cached(tuple(self._type_of(argument) for argument in arguments))
         )
 
@@ -173,6 +182,45 @@ class _LateKernel(_Kernel):
         self._looked_up.add(signature)
         cache = open_cache(KernelCache, self.py_func)
         return isinstance(cache, KernelCache) and cache.has(signature, self.targetctx)
+
+
+class _LateKernel(_PatientKernel):
+    """A kernel that runs as it is written, until it becomes one that is compiled."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Do as it is written, if that is likely to take less time than to compile."""
+        # In a thread, others may work on the same arrays.
+        n_steps = self._work(*arguments) + copying(*arguments)
+        if current_thread() is main_thread() and not self._is_due(n_steps, arguments):
+            try:
+                with self._counting_seconds():
+                    return run(self._interpreted, arguments)
+            except Exception:
+                pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
+        self.__class__ = _Kernel
+        return self(*arguments)
+
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        return interpreted(self.py_func, {})
+
+
+class _InnerKernel(_PatientKernel):
+    """A kernel that is compiled to Python, and to kernels that run as they are written once that pays."""
+
+    _was_due = False
+
+    def within(self, written: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what kernels call that run as they are written, given this kernel as it is written."""
+
+        def call(*arguments: Any) -> Any:
+            self._was_due = self._was_due or self._is_due(self._work(*arguments), arguments)
+            if self._was_due:
+                return self(*arguments)
+            with self._counting_seconds():
+                return written(*arguments)
+
+        return call
 
 
 class _Part(CPUDispatcher):

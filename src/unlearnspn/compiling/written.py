@@ -32,14 +32,15 @@ def interpreted(function: Callable[..., Any], known: _Globals) -> Callable[..., 
 
 
 def _variables(variables: dict[str, Any], known: _Globals) -> dict[str, Any]:
-    """Return global names, those of kernels standing for what they are made of."""
+    """Return global names, those of kernels standing for what they are made of, or for more than that."""
     if id(variables) not in known:
         # Known before it is complete, as kernels of two modules may call each other.
         known[id(variables)] = copy = dict(variables)
         for name, value in variables.items():
             function = getattr(value, "py_func", None)
             if function is not None:
-                copy[name] = interpreted(function, known)
+                written = interpreted(function, known)
+                copy[name] = value.within(written) if hasattr(value, "within") else written
             elif is_own(value):
                 copy[name] = SimpleNamespace(**_variables(vars(value), known))
     return known[id(variables)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from unlearnspn.arrays import count_of, joined, places_of, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, inner_kernel, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.independence.agreement import compare_rows, count_all, count_common
@@ -94,7 +94,11 @@ def wants_tables(n_records: int, width: int, tables_above: int) -> bool:
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+def _steps_of_tables(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> int:
+    return int(rows.size * others.size)
+
+
+@inner_kernel(_steps_of_tables)
 def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> Counts:
     """Count the tables of one variable with some others, one table after another."""
     starts = np.zeros(others.size + 1, np.int64)
