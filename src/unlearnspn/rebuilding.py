@@ -48,6 +48,7 @@ from unlearnspn.growing import (
     firsts_of_groups,
     leaves_of,
     sort_by_label,
+    steps_of_learning,
     write,
 )
 from unlearnspn.independence.asked_pairs import (
@@ -262,7 +263,7 @@ def _know(
 
 
 def _steps_of_rebuilding(words: Words, used: int, ground: Ground, node: int, *_: Rows) -> int:
-    return 200 * int(words[node + N_RECORDS] * words[node + WIDTH])
+    return steps_of_learning(ground, int(words[node + WIDTH]), int(words[node + N_RECORDS]))
 
 
 @late_kernel(_steps_of_rebuilding)

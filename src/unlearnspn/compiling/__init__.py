@@ -3,8 +3,8 @@
 The compiler would otherwise optimise each function for itself, make machine code and a wrapper of it, and do so again
 within whatever calls it. A kernel here has two faces: to Python a compiled function; to other kernels a part, which is
 but translated, and optimised together with what it is a part of. Both are kept on disk. A late kernel has a third
-face: the interpreter runs it as it is written until it pays to compile it. Where most of its work is done, in inner
-kernels, that is so much sooner.
+face: the interpreter runs it as it is written until it pays to compile it. Inner kernels,
+where most of its work is done, are compiled sooner.
 """
 
 from unlearnspn.compiling.kernels import (

@@ -56,9 +56,9 @@ def late_kernel(work: Work) -> Callable[[F], F]:
 
 
 def inner_kernel(work: Work) -> Callable[[F], F]:
-    """Compile a function for late kernels that run as they are written, when that pays: where most of the work is done.
+    """Compile a function, and for late kernels that run as they are written as soon as that pays: long before them.
 
-    It takes arrays, numbers and tuples of them, and returns arrays or nothing.
+    It is where they do most of their work, takes arrays, numbers and tuples of them, and returns arrays or nothing.
     """
 
     def decorate(function: F) -> F:
@@ -206,7 +206,7 @@ class _LateKernel(_PatientKernel):
 
 
 class _InnerKernel(_PatientKernel):
-    """A kernel that is compiled to Python, and to kernels that run as they are written once that pays."""
+    """A kernel that is compiled for Python, and once that pays for late kernels that run as they are written."""
 
     _was_due = False
 

@@ -32,7 +32,7 @@ def interpreted(function: Callable[..., Any], known: _Globals) -> Callable[..., 
 
 
 def _variables(variables: dict[str, Any], known: _Globals) -> dict[str, Any]:
-    """Return global names, those of kernels standing for what they are made of, or for more than that."""
+    """Return global names, those of kernels standing for what they are made of; inner kernels may be compiled."""
     if id(variables) not in known:
         # Known before it is complete, as kernels of two modules may call each other.
         known[id(variables)] = copy = dict(variables)
