@@ -1,7 +1,7 @@
 """The demonstration: patients leave a model, and after each request it is compared with retraining.
 
-It begins with a small table, for which nothing that learns or revises has to be compiled. To take times everything is
-compiled first, and the table is larger.
+By default the table is so small that little has to be compiled beside what scores. To take times everything is compiled
+first, and the table is larger.
 """
 
 from rich.console import Console

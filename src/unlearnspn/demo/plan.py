@@ -36,7 +36,7 @@ class Size:
         return (self.n_patients - self.min_rows) // 2
 
 
-#: So few that the interpreter learns them in tenths of a second.
+#: So few that the interpreter learns from them in tenths of a second.
 FEW = Size(n_patients=150, n_measurements=10, min_rows=30, removals=5)
 MANY = Size(n_patients=469, n_measurements=30, min_rows=50, removals=50)
 
