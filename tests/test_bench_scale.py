@@ -44,15 +44,29 @@ def test_figures_of_a_large_table():
     assert removal["p99_percent"].reached
     assert removal["batch_percent"].value == pytest.approx(4.0)
     assert removal["batch_percent"].reached
+    assert removal["mean_batch_percent"] == pytest.approx(86.0 / 3)
     assert removal["worst_batch_percent"] == pytest.approx(80.0)
 
 
-def test_small_tables_have_no_targets_of_time():
+@pytest.mark.parametrize(
+    ("case", "with_targets"),
+    [
+        (Case("generated", 10_000, 50), set()),
+        (Case("adult"), set()),
+        (Case("flights"), {"median_ms", "p99_percent"}),
+        (Case("generated", 1_000_000, 20), {"median_ms", "p99_percent", "batch_percent"}),
+        (Case("generated", 1_000_000, 50), {"train_s", "times_records", "median_ms", "p99_percent", "batch_percent"}),
+    ],
+)
+def test_targets_are_those_of_the_tables_they_are_meant_for(case, with_targets):
+    growth = Growth(case.n_rows or 30_000, case.n_columns or 14, 5.0, 10_000_000, [0.1], [0.1], [])
+    figures = {**training_row(case, growth), **removal_row(case, growth)}
+    assert {name for name, figure in figures.items() if getattr(figure, "target", None)} == with_targets
+
+
+def test_without_a_figure_of_memory_none_is_shown():
     growth = Growth(10_000, 50, 5.0, None, [0.1], [0.1], [])
-    case = Case("generated", 10_000, 50)
-    assert training_row(case, growth)["train_s"].target is None
-    assert "times_records" not in training_row(case, growth)
-    assert removal_row(case, growth)["median_ms"].target is None
+    assert "times_records" not in training_row(Case("generated", 10_000, 50), growth)
 
 
 def test_sizes():

@@ -36,6 +36,8 @@ FEATURE_LIMIT = 32767
 FEATURE_MISSING = -32768
 #: Categorical columns with more categories than this are grouped by hash for the decisions about structure.
 MAX_GROUPS = 32
+#: A code is a byte, and one of them is for missing values.
+MOST_BINS = 254
 
 CENTRE_SPACING = 4.0
 SMALLEST_SCALE = 2.0**-1022

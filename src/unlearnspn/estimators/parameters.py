@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.clustering import Clustering, QKMeans
+from unlearnspn.coding import MOST_BINS
 from unlearnspn.errors import listing
 from unlearnspn.hashing import derive_key, integer_bytes
 from unlearnspn.independence import RDC, GTest, IndependenceTest
@@ -27,7 +28,6 @@ from unlearnspn.model import Settings
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
 
-_MOST_BINS = 254  # a code is a byte, and one of them is for missing values
 _FACTORIZATIONS = ("naive", "chow-liu")
 
 
@@ -38,7 +38,7 @@ def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
         schema=schema,
         seed=_seed(parameters["random_state"]),
         min_rows=_at_least_or_auto("min_rows", parameters["min_rows"], 1),
-        n_bins=_at_least_or_auto("n_bins", parameters["n_bins"], 2, _MOST_BINS),
+        n_bins=_at_least_or_auto("n_bins", parameters["n_bins"], 2, MOST_BINS),
         independence=_independence(parameters["independence"], parameters["threshold"]),
         clustering=_clustering(parameters),
         leaves=_leaves(parameters["leaves"], schema, alpha, min_std),

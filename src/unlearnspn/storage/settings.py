@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from unlearnspn.clustering import Clustering
+from unlearnspn.coding import MOST_BINS
 from unlearnspn.digests import describe
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
@@ -15,8 +16,6 @@ from unlearnspn.schema import Kind, Schema
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.columns import describe_schema, read_schema
 from unlearnspn.storage.errors import StorageError
-
-_MOST_BINS = 254  # a code is a byte, and one of them is for missing values
 
 
 def describe_settings(settings: Settings) -> dict[str, Any]:
@@ -46,7 +45,7 @@ def read_settings(described: Any, known: Mapping[str, type]) -> Settings:
     schema = read_schema(described["schema"])
     values = {name: decode_with_blocks(value, known) for name, value in described.items() if name != "schema"}
     _require_integer("seed", values["seed"], 0, (1 << 64) - 1)
-    for name, least, most in (("min_rows", 1, 1 << 62), ("n_bins", 2, _MOST_BINS)):
+    for name, least, most in (("min_rows", 1, 1 << 62), ("n_bins", 2, MOST_BINS)):
         if values[name] is not None:
             _require_integer(name, values[name], least, most)
     _require_offer("independence", values["independence"], IndependenceTest)

@@ -18,12 +18,10 @@ NAME = "scale"
 
 TRAIN_S, TIMES_RECORDS = at_most(60.0), at_most(2.0)
 MEDIAN_MS, P99_PERCENT, BATCH_PERCENT, MEDIAN_GROWTH = at_most(1.0), at_most(1.0), at_most(5.0), at_most(2.0)
-#: The generated table that targets of time are meant for, beside flights; and the one it is compared with.
+#: The generated table that targets are meant for, single removals beside flights; and the one it is compared with.
 LARGE, SMALL = 1_000_000, 10_000
-#: The columns that the target of training is meant for.
+#: The columns that the targets of training and memory are meant for.
 LARGE_COLUMNS = 50
-#: In smaller tables the memory of the process says little about that of the records.
-_LEAST_ROWS_FOR_MEMORY = 100_000
 
 
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
@@ -53,36 +51,39 @@ def _in_a_new_process(case: Case, plan: Plan) -> Growth:
 
 def training_row(case: Case, growth: Growth) -> Row:
     """Return what a table took to train, and what is kept of it."""
+    meant = case.is_generated(LARGE, LARGE_COLUMNS)
     row: Row = {
         "data": str(case),
         "rows": growth.n_rows,
         "columns": growth.n_columns,
-        "train_s": Figure(growth.train, None, _only_if(case.is_generated(LARGE, LARGE_COLUMNS), TRAIN_S)),
+        "train_s": Figure(growth.train, None, _only_if(meant, TRAIN_S)),
     }
     if growth.kept_bytes is not None:
         times = growth.kept_bytes / (8 * growth.n_rows * growth.n_columns)
         row["bytes_per_record"] = growth.kept_bytes / growth.n_rows
-        row["times_records"] = Figure(times, None, _only_if(growth.n_rows >= _LEAST_ROWS_FOR_MEMORY, TIMES_RECORDS))
+        row["times_records"] = Figure(times, None, _only_if(meant, TIMES_RECORDS))
     return row
 
 
 def removal_row(case: Case, growth: Growth) -> Row:
     """Return what removals took, in time and as percent of a training in the same run."""
-    large = case.name == "flights" or case.is_generated(LARGE)
+    large = case.is_generated(LARGE)
+    meant = large or case.name == "flights"
     seconds = np.array(growth.unlearn)
     median, mean, p99 = float(np.median(seconds)), float(seconds.mean()), float(np.quantile(seconds, 0.99))
     percent, batch = 100.0 / growth.train, float(np.median(growth.batches))
     return {
         "data": str(case),
         "rows": growth.n_rows,
-        "median_ms": Figure(1e3 * median, None, _only_if(large, MEDIAN_MS)),
+        "median_ms": Figure(1e3 * median, None, _only_if(meant, MEDIAN_MS)),
         "median_percent": percent * median,
         "mean_ms": 1e3 * mean,
         "mean_percent": percent * mean,
         "p99_ms": 1e3 * p99,
-        "p99_percent": Figure(percent * p99, None, _only_if(large, P99_PERCENT)),
+        "p99_percent": Figure(percent * p99, None, _only_if(meant, P99_PERCENT)),
         "batch_s": batch,
-        "batch_percent": Figure(percent * batch, None, BATCH_PERCENT),
+        "batch_percent": Figure(percent * batch, None, _only_if(large, BATCH_PERCENT)),
+        "mean_batch_percent": percent * float(np.mean(growth.batches)),
         "worst_batch_percent": percent * max(growth.batches),
     }
 
@@ -117,11 +118,12 @@ def _removal_section(plan: Plan) -> Section:
         Column("p99_percent", "% of\ntraining", 2),
         Column("batch_s", "batch\ns", 2),
         Column("batch_percent", "% of\ntraining", 1),
+        Column("mean_batch_percent", "mean\nbatch, %", 1),
         Column("worst_batch_percent", "worst\nbatch, %", 1),
     ]
     notes = [
         f"{plan.removals} removals one by one, then {plan.batches} batches of {plan.batch_share:.0%} of the rows each, "
-        "of which the median is shown, and the worst."
+        "of which the median is shown, the mean and the worst."
     ]
     return Section("removal", "Removals", columns, notes=notes)
 
