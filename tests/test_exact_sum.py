@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unlearnspn.exact_sum import Moments
+from unlearnspn.exact_sum import N_PARTS, Moments, Window, count_parts
 from unlearnspn.hashing import integer_bytes
 
 EXTREMES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 0.1]
@@ -94,6 +94,18 @@ def test_std_lies_between_its_neighbours(values):
     below, above = math.nextafter(std, 0.0), math.nextafter(std, math.inf)
     assert Fraction(below) ** 2 < exact
     assert above == math.inf or exact < Fraction(above) ** 2
+
+
+@exactly
+@given(st.lists(st.lists(doubles, max_size=5), min_size=1, max_size=4))
+def test_lines_of_words_have_the_mean_and_std_of_their_moments(lines):
+    every = np.array([value for values in lines for value in values]).reshape(-1, 1)
+    parts = np.zeros(N_PARTS, np.int64)
+    count_parts(every.view(np.int64), np.arange(len(every)), 0, parts, 1)
+    window = Window.of(parts)
+    each = [moments(values) for values in lines]
+    words = np.stack([one.to_words(window) for one in each])
+    assert window.means_and_stds(words) == [(one.mean(), one.std()) for one in each if one.n]
 
 
 @pytest.mark.parametrize("scale", [5e-324 * 2**10, 1.0, 2.0**1000])

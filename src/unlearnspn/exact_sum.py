@@ -30,6 +30,8 @@ _MASK32 = 0xFFFFFFFF
 _MASK27 = (1 << 27) - 1
 # A value reaches into three limbs, its square into five; one limb more is for the sum of up to 2**31 of them.
 FIRST_LIMBS, _SECOND_LIMBS = 4, 7
+#: Of how many bits of a variance the root is taken.
+_ROOT_BITS = 320
 
 
 class Window(NamedTuple):
@@ -52,6 +54,15 @@ class Window(NamedTuple):
     def n_words(self) -> int:
         """How many words a column's moments take: count, sum, sum of squares."""
         return 1 + self.n_first + self.n_second
+
+    def means_and_stds(self, words: Words) -> list[tuple[float, float]]:
+        """Return mean and standard deviation of each line of words, those without a value left out.
+
+        They are those of `Moments`, from smaller numbers: the limbs below the window are zeros.
+        """
+        first, second = _assembled(words[:, 1 : 1 + self.n_first]), _assembled(words[:, 1 + self.n_first :])
+        lines, exponent = zip(words[:, 0].tolist(), first, second, strict=True), _UNIT_EXPONENT - 32 * self.low
+        return [(_mean(n, one, exponent), _std(n, n * two - one * one, exponent)) for n, one, two in lines if n]
 
 
 def plain(window: Window) -> tuple[int, int, int]:
@@ -137,13 +148,14 @@ def add_by_code(
     codes: npt.NDArray[np.uint8],
     variable: int,
     window: tuple[int, int, int],
+    sign: int,
 ) -> None:
-    """Put some rows of a column into moments for each code of a variable but 0, one after another."""
+    """Put some rows of a column into moments for each code of a variable but 0, one after another, or take them out."""
     n_words = 1 + window[1] + window[2]
     for row in rows:
         code = int(codes[row, variable])
         if code:
-            add_value(words, (code - 1) * n_words, bits[row, column], window, IN)
+            add_value(words, (code - 1) * n_words, bits[row, column], window, sign)
     for at in range(0, words.size, n_words):
         carry(words, at, window)
 
@@ -158,11 +170,26 @@ def sum_columns(words: Words, bits: Bits, rows: Rows, columns: Rows, windows: np
         at += 1 + window[1] + window[2]
 
 
-def _assemble(limbs: Words) -> int:
-    total = 0
-    for limb in reversed(limbs.tolist()):
-        total = (total << 32) + limb
-    return total
+def _assembled(limbs: Words) -> list[int]:
+    """Return the integer that each line of limbs stands for."""
+    # All but the last are from 0 to 2**32 - 1: their halves stand one after another, and the last has the sign.
+    low, last = limbs[:, :-1].astype("<u4"), limbs[:, -1:].astype("<i8")
+    lines = np.concatenate([low.view(np.uint8), last.view(np.uint8)], axis=1)
+    text, width = lines.tobytes(), lines.shape[1]
+    return [int.from_bytes(text[at : at + width], "little", signed=True) for at in range(0, len(text), width)]
+
+
+def _mean(n: int, first: int, exponent: int) -> float:
+    """Return the mean of n values, correctly rounded, given their sum in units of 2**-exponent."""
+    return first / (n << exponent) if exponent >= 0 else (first << -exponent) / n
+
+
+def _std(n: int, spread: int, exponent: int) -> float:
+    """Return the standard deviation of n values, given n²·variance in units of 2**-2·exponent."""
+    # An even shift that leaves about so many bits keeps the integer square root accurate far beyond a double.
+    shift = (_ROOT_BITS - spread.bit_length()) // 2 * 2
+    root = math.isqrt(spread << shift if shift >= 0 else spread >> -shift)
+    return _mean(n, root, exponent + shift // 2)
 
 
 class Moments(NamedTuple):
@@ -194,7 +221,10 @@ class Moments(NamedTuple):
     def from_words(cls, words: Words, window: Window) -> Moments:
         """Read moments from their words."""
         low, n_first, _ = window
-        first, second = _assemble(words[1 : 1 + n_first]), _assemble(words[1 + n_first :])
+        (first,), (second,) = (
+            _assembled(words[np.newaxis, 1 : 1 + n_first]),
+            _assembled(words[np.newaxis, 1 + n_first :]),
+        )
         return cls(int(words[0]), first << 32 * low, second << 64 * low)
 
     def to_words(self, window: Window) -> Words:
@@ -213,7 +243,7 @@ class Moments(NamedTuple):
 
     def mean(self) -> float:
         """Return the mean, correctly rounded."""
-        return self.first / (self.n << _UNIT_EXPONENT)
+        return _mean(self.n, self.first, _UNIT_EXPONENT)
 
     def spread(self) -> int:
         """Return n²·variance in units of 2**-2148; zero if and only if all values are equal."""
@@ -225,12 +255,7 @@ class Moments(NamedTuple):
         >>> Moments.of(np.array([[1e300], [-1e300]]), np.arange(2)).std()
         1e+300
         """
-        spread = self.spread()
-        # An even shift that leaves at least 128 bits keeps the integer square root accurate beyond a double.
-        shift = max(0, 128 - spread.bit_length())
-        shift += shift & 1
-        root = math.isqrt(spread << shift)
-        return root / (self.n << (_UNIT_EXPONENT + shift // 2))
+        return _std(self.n, self.spread(), _UNIT_EXPONENT)
 
     def log2_variance(self) -> int:
         """Return floor(log2(variance)), exactly; the variance must not be zero."""

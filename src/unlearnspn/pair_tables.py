@@ -16,6 +16,9 @@ from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.portable_math import x_log_x
 from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
 
+#: So many rows' codes of two variables fit into the processor's nearest cache, beside their table.
+_ROWS_AT_A_TIME = 512
+
 
 def count_tables(data: Slice, rows: Rows) -> Counts:
     """Count the tables of all pairs."""
@@ -36,17 +39,22 @@ def _steps_of_counting(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, ta
 
 @late_kernel(_steps_of_counting)
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
-    """Count every row in, or out, in the table of every pair."""
-    width = scope.size
-    for row in rows:
+    """Count every row in, or out, in the table of every pair: one table at a time, for some rows."""
+    gathered = np.empty((scope.size, min(_ROWS_AT_A_TIME, rows.size)), np.int64)
+    for first in range(0, rows.size, _ROWS_AT_A_TIME):
+        some = rows[first : first + _ROWS_AT_A_TIME]
+        for i in range(some.size):
+            for j in range(scope.size):
+                gathered[j, i] = codes[some[i], scope[j]]
         start = 0
-        for i in range(width - 1):
-            u = scope[i]
-            code = np.int64(codes[row, u])
-            for j in range(i + 1, width):
-                v = scope[j]
-                tables[start + code * sizes[v] + np.int64(codes[row, v])] += sign
-                start += sizes[u] * sizes[v]
+        for u in range(scope.size - 1):
+            for v in range(u + 1, scope.size):
+                n_codes = sizes[scope[v]]
+                table = tables[start : start + sizes[scope[u]] * n_codes]
+                left, right = gathered[u], gathered[v]
+                for i in range(some.size):
+                    table[np.uint64(left[i] * n_codes + right[i])] += sign
+                start += table.size
 
 
 @kernel

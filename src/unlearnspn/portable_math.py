@@ -40,16 +40,6 @@ def log(x: float) -> float:
     return 2.0 * ratio * series + exponent * _LN2
 
 
-@late_kernel(elements)
-def logs(table: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the logarithms of a table of numbers; -inf of those that are zero."""
-    found = np.empty(table.shape)
-    for i in range(table.shape[0]):
-        for j in range(table.shape[1]):
-            found[i, j] = log(table[i, j]) if table[i, j] > 0.0 else -np.inf
-    return found
-
-
 @kernel
 def sin(x: float) -> float:
     """Sine, to about 1e-12 for moderate arguments."""

@@ -1,7 +1,7 @@
 """Circuits as expressions: inputs, products and mixtures, pruned as they are made.
 
 An expression is immutable and may share parts with others. `layout.lower` turns it into the flat arrays that are
-executed.
+executed. What is large and made in one go, as a tree is, is a fragment: in arrays from the beginning.
 """
 
 from __future__ import annotations
@@ -104,7 +104,27 @@ class Sum:
     shared: bool = False
 
 
-Expression = Input | Product | Sum
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment:
+    """Units in arrays, children before parents and each product right after its inputs, as `lower` puts them."""
+
+    #: All units; those that are no inputs have the variable -1 and no parameters.
+    units: Inputs
+    #: For each unit that is no input, how many children it has; these are units of the fragment, by number.
+    child_counts: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int32]
+    log_weights: Parameters
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """A unit of a fragment: one that stands for itself, be it as part of a mixture or as a factor."""
+
+    fragment: Fragment
+    unit: int
+
+
+Expression = Input | Product | Sum | Within
 
 #: The distribution of no variable at all.
 ONE = Product(())
@@ -117,7 +137,12 @@ def categorical(variable: int, log_probabilities: Sequence[float] | Parameters) 
 
 def numeric(unit: Unit, variable: int, *own: float) -> Input:
     """Return a distribution over numbers that is not cut off anywhere."""
-    return Input(unit, variable, np.array([-math.inf, math.inf, 0.0, *own]))
+    return Input(unit, variable, np.array(numeric_parameters(*own)))
+
+
+def numeric_parameters(*own: float) -> list[float]:
+    """Return the parameters of a distribution over numbers that is not cut off anywhere."""
+    return [-math.inf, math.inf, 0.0, *own]
 
 
 def numeric_point(value: float) -> Parameters:

@@ -5,6 +5,7 @@ Units stand in topological order, children before parents, the root last.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -15,10 +16,13 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import (
     Expression,
+    Fragment,
     Input,
     Inputs,
+    Product,
     Sum,
     Unit,
+    Within,
     mixture,
     product,
 )
@@ -101,40 +105,54 @@ class Layout:
 def lower(root: Expression) -> Layout:
     """Write an expression into arrays: every sum and product once, each product right after its inputs."""
     places: dict[int, int] = {}
-    inputs: list[Inputs] = []
-    children: list[int] = []
-    child_counts: list[int] = []
-    log_weights: list[float] = []
+    units: list[Inputs] = []
+    children, child_counts, log_weights = array("i"), array("q"), array("d")
     n_units = 0
     for part in _children_first(root):
+        if isinstance(part, Fragment):
+            units.append(part.units)
+            children.frombytes((part.children + np.int32(n_units)).tobytes())
+            child_counts.frombytes(part.child_counts.tobytes())
+            log_weights.frombytes(part.log_weights.tobytes())
+            places[id(part)] = n_units
+            n_units += len(part.units.units)
+            continue
         if isinstance(part, Input):
-            inputs.append(Inputs.pack([part]))
+            units.append(Inputs.pack([part]))
         elif isinstance(part, Sum):
-            inputs.append(_SUM)
-            children += [places[id(child)] for child in part.parts]
+            units.append(_SUM)
+            children.extend([_place(child, places) for child in part.parts])
             child_counts.append(len(part.parts))
-            log_weights += part.log_weights
+            log_weights.extend(part.log_weights)
         else:
             n_inputs = len(part.inputs.units)
-            inputs += (part.inputs, _PRODUCT)
-            children += range(n_units, n_units + n_inputs)
-            children += [places[id(child)] for child in part.inner]
+            units += (part.inputs, _PRODUCT)
+            children.extend(range(n_units, n_units + n_inputs))
+            children.extend([_place(child, places) for child in part.inner])
             child_counts.append(len(part.factors))
-            log_weights += [0.0] * len(part.factors)
+            log_weights.frombytes(bytes(8 * len(part.factors)))
             n_units += n_inputs
         places[id(part)] = n_units
         n_units += 1
-    units = np.concatenate([packed.units for packed in inputs])
-    counts = np.zeros(n_units, np.int64)
+    return _layout(units, child_counts, children, log_weights)
+
+
+def _place(part: Expression, places: dict[int, int]) -> int:
+    return places[id(part.fragment)] + part.unit if isinstance(part, Within) else places[id(part)]
+
+
+def _layout(lines: list[Inputs], child_counts: array[int], children: array[int], log_weights: array[float]) -> Layout:
+    units, variables, parameter_counts, parameters = (np.concatenate(arrays) for arrays in zip(*lines, strict=True))
+    counts = np.zeros(len(units), np.int64)
     counts[units <= Unit.PRODUCT] = child_counts
     return Layout(
         units,
-        np.concatenate([packed.variables for packed in inputs]),
-        _starts(counts),
+        variables,
+        starts_of(counts),
         np.array(children, np.int32),
         np.array(log_weights, np.float64),
-        _starts(np.concatenate([packed.parameter_counts for packed in inputs])),
-        np.concatenate([packed.parameters for packed in inputs]),
+        starts_of(parameter_counts),
+        parameters,
     )
 
 
@@ -146,18 +164,23 @@ def _inner(unit: Unit) -> Inputs:
 _SUM, _PRODUCT = _inner(Unit.SUM), _inner(Unit.PRODUCT)
 
 
-def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def starts_of(counts: npt.NDArray[np.int64]) -> Starts:
+    """Return where each of several runs starts that have so many elements, and at the end where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
-def _children_first(root: Expression) -> list[Expression]:
+def _children_first(root: Expression) -> list[Input | Product | Sum | Fragment]:
     """List every part once but for the inputs of products, children before parents; circuits may be deep."""
-    order: list[Expression] = []
+    order: list[Input | Product | Sum | Fragment] = []
     seen: set[int] = set()
     pending: list[tuple[Expression, bool]] = [(root, False)]
     while pending:
         part, ready = pending.pop()
-        if ready:
+        if isinstance(part, Within):
+            if id(part.fragment) not in seen:
+                seen.add(id(part.fragment))
+                order.append(part.fragment)
+        elif ready:
             order.append(part)
         elif id(part) not in seen:
             seen.add(id(part))

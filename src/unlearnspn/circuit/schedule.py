@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.circuit.layout import Floats, Indices, Layout, Starts
+from unlearnspn.circuit.layout import Floats, Indices, Layout, Starts, starts_of
 from unlearnspn.compiling import elements, late_kernel
 
 
@@ -35,7 +35,7 @@ class Schedule(NamedTuple):
         """Plan the evaluation of a circuit."""
         leaders = _find_leaders(layout)
         members = np.argsort(leaders, kind="stable")
-        starts = np.searchsorted(leaders[members], np.arange(len(layout) + 1))
+        starts = starts_of(np.bincount(leaders, minlength=len(layout)))
         lines, n_lines = _give_lines(*_uses(layout, leaders), layout.child_starts, layout.children, starts, members)
         return cls(starts, members, lines, n_lines, np.exp(layout.log_weights))
 
@@ -48,8 +48,9 @@ def _find_leaders(layout: Layout) -> Starts:
     _, first, groups = np.unique(layout.children[starts], return_index=True, return_inverse=True)
     leading = first[groups]
     alike = counts == counts[leading]
-    edges = np.repeat(np.arange(sums.size), np.where(alike, counts, 0))
-    offsets = np.arange(edges.size) - np.searchsorted(edges, edges)
+    compared = np.where(alike, counts, 0)
+    edges = np.repeat(np.arange(sums.size), compared)
+    offsets = np.arange(edges.size) - np.repeat(starts_of(compared)[:-1], compared)
     differs = layout.children[starts[edges] + offsets] != layout.children[starts[leading][edges] + offsets]
     alike[edges[differs]] = False
     leaders[sums[alike]] = sums[leading[alike]]

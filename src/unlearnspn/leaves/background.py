@@ -13,5 +13,10 @@ _WIDTH = 4.0
 
 def background(coder: NumericCoder, variable: int) -> Input:
     """Return a wide Gaussian around the centre of a column."""
+    return numeric(Unit.GAUSSIAN, variable, *background_parameters(coder))
+
+
+def background_parameters(coder: NumericCoder) -> tuple[float, float]:
+    """Return mean and standard deviation of the background."""
     std = _WIDTH * coder.scale
-    return numeric(Unit.GAUSSIAN, variable, coder.centre, std if math.isfinite(std) else coder.scale)
+    return coder.centre, std if math.isfinite(std) else coder.scale

@@ -9,31 +9,35 @@ A number takes part by its bin: it is a mixture of Gaussians, one for each bin, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from itertools import repeat
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Sum, categorical, mixture, product
+from unlearnspn.circuit.expressions import Expression, numeric_parameters
 from unlearnspn.coding import CategoricalCoder, Encoding
-from unlearnspn.exact_sum import Moments, add_by_code, plain
+from unlearnspn.compiling import IN, OUT
+from unlearnspn.exact_sum import Moments, Words, add_by_code, plain
 from unlearnspn.hashing import fingerprint
-from unlearnspn.leaves.background import background
+from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.categorical import UNSEEN
-from unlearnspn.leaves.edge_tables import Alphabet, Pairs, edge_table
+from unlearnspn.leaves.edge_tables import Alphabets, Pairs, edge_tables
 from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
+from unlearnspn.leaves.tree_units import Tree, express_tree
 from unlearnspn.pair_tables import count_tables
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.tables import Category
 
 Floats = npt.NDArray[np.float64]
+
+#: Of a Gaussian in a circuit.
+_N_PARAMETERS = len(numeric_parameters(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -83,21 +87,8 @@ class TreeStatistics(NamedTuple):
 
     #: The tables of all pairs, one after another.
     cells: Counts
-    #: For each numeric variable, by number, the moments of its values in each bin.
-    in_bins: Mapping[int, tuple[Moments, ...]]
-
-
-class _Tree(NamedTuple):
-    """A tree with its probabilities, for the variables of a scope by position."""
-
-    outcomes: list[Outcomes]
-    parents: list[int]
-    #: Parents before children.
-    order: list[int]
-    #: For each variable, the places of those of its outcomes that some record has.
-    seen: list[list[int]]
-    #: For each variable, the lines of its table: see `edge_table`.
-    tables: list[Floats]
+    #: For each numeric variable, by number, the moments of its values in each bin, as words.
+    in_bins: Mapping[int, Words]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,80 +113,51 @@ class TreeLeaf:
 
     def revise(self, statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
         """Count rows out and others in, in the tables of pairs and in the sums of bins."""
-        in_bins = {}
-        for v, before in statistics.in_bins.items():
-            changes = zip(before, _sum_by_bin(data, v, minus), _sum_by_bin(data, v, plus), strict=True)
-            in_bins[v] = tuple(old.minus(gone).plus(new) for old, gone, new in changes)
+        in_bins = {v: words.copy() for v, words in statistics.in_bins.items()}
+        for v, words in in_bins.items():
+            _shift_bins(words, data, v, minus, OUT)
+            _shift_bins(words, data, v, plus, IN)
         cells = statistics.cells - count_tables(data, minus) + count_tables(data, plus)
         return TreeStatistics(cells, in_bins)
 
     def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
         """Hash all cells, by the codes' own fingerprints, and the exact sums."""
         pairs = Pairs.of(statistics.cells, data.scope, data.encoding.sizes)
-        sums = [part for bins in statistics.in_bins.values() for moments in bins for part in moments.to_bytes()]
+        windows = {v: data.records.totals.window(v) for v in statistics.in_bins}
+        moments = [Moments.from_words(line, windows[v]) for v, words in statistics.in_bins.items() for line in words]
+        sums = [part for each in moments for part in each.to_bytes()]
         return fingerprint([pairs.hashes(data.encoding.prints[data.scope]).tobytes(), *sums])
 
     def parameters(self, statistics: TreeStatistics, data: Slice) -> Mapping[str, Any]:
         """Return each variable's parent, its probabilities given each outcome of that, and numbers by bin."""
         tree, names = self._tree(statistics, data), [data.records.schema.names[v] for v in data.scope]
-        parents = {names[v]: None if u < 0 else names[u] for v, u in enumerate(tree.parents)}
-        probabilities = {names[v]: _readable_table(tree, v) for v in range(len(names))}
+        outcomes = [readable(self._outcomes(data, v).categories) for v in data.scope.tolist()]
+        parents = {name: None if u < 0 else names[u] for name, u in zip(names, tree.parents.tolist(), strict=True)}
+        probabilities = {name: _readable_table(tree, outcomes, v) for v, name in enumerate(names)}
         shown: dict[str, Any] = {"parents": parents, "probabilities": probabilities}
-        positions = [v for v in range(len(names)) if int(data.scope[v]) in statistics.in_bins]
-        if positions:
-            shown["bins"] = {names[v]: self._readable_bins(tree, statistics, data, v) for v in positions}
+        numbers = [variable for variable in data.scope.tolist() if variable in statistics.in_bins]
+        if numbers:
+            shown["bins"] = {data.records.schema.names[v]: self._readable_bins(statistics, data, v) for v in numbers}
         return shown
 
     def express(self, statistics: TreeStatistics, data: Slice) -> Expression:
-        """Return the distribution as part of a circuit: given its outcome, a variable's children are independent.
+        """Return the distribution as part of a circuit."""
+        return express_tree(self._tree(statistics, data))
 
-        What follows from an outcome is the same whatever led to it, and one part of the circuit.
-        """
-        tree = self._tree(statistics, data)
-        children: list[list[int]] = [[] for _ in tree.parents]
-        for v in tree.order[1:]:
-            children[tree.parents[v]].append(v)
-        # For each variable, its sub-tree given each line of its table.
-        given: list[list[Expression]] = [[] for _ in tree.parents]
-        for v in reversed(tree.order):
-            variable, table = int(data.scope[v]), tree.tables[v]
-            if not children[v] and variable not in statistics.in_bins:
-                given[v] = [categorical(variable, line[:-1]) for line in table]
-                continue
-            alternatives = self._alternatives(tree, statistics, data, v)
-            below = zip(*(given[child] for child in children[v]), strict=True) if children[v] else repeat(())
-            parts = tuple(product([alone, *rest]) for alone, rest in zip(alternatives, below, strict=False))
-            chosen = [*tree.seen[v], -1][: len(parts)]
-            given[v] = [_choice(parts, weights) for weights in table[:, chosen].tolist()]
-        return given[0][0]
-
-    def _alternatives(self, tree: _Tree, statistics: TreeStatistics, data: Slice, v: int) -> Sequence[Expression]:
-        """Return one thing each that a variable may be, on which all that follows depends.
-
-        That is every outcome that some record has; and all others together, if there are any.
-        """
-        variable, outcomes, seen = int(data.scope[v]), tree.outcomes[v], tree.seen[v]
-        if variable not in statistics.in_bins:
-            return [categorical(variable, logs) for logs in _certain_outcomes(outcomes, seen)]
-        bins, alone = statistics.in_bins[variable], replace(data, scope=data.scope[v : v + 1])
-        in_bins = [self.leaves[variable].express(bins[place], alone) for place in seen]
-        return [*in_bins, background(data.encoding.numeric(variable), variable)]
-
-    def _tree(self, statistics: TreeStatistics, data: Slice) -> _Tree:
+    def _tree(self, statistics: TreeStatistics, data: Slice) -> Tree:
         scope, sizes, cells = data.scope, data.encoding.sizes, statistics.cells
-        outcomes = [self._outcomes(data, v) for v in scope.tolist()]
-        alphabets = [Alphabet(each.levels + 1, each.unseen) for each in outcomes]
-        pairs = Pairs.of(cells, scope, sizes)
+        alphabets, pairs = self._alphabets(data), Pairs.of(cells, scope, sizes)
         parents, order = maximum_spanning_tree(pair_gains(cells, scope, sizes, pairs.starts, x_log_x_table()))
-        smoothing = float(self.settings.alpha), float(self.settings.beta)
-        counts = [alphabet.counts(pairs.marginal(v)) for v, alphabet in enumerate(alphabets)]
-        return _Tree(
-            outcomes,
-            parents.tolist(),
-            order.tolist(),
-            [np.flatnonzero(each).tolist() for each in counts],
-            [edge_table(pairs, alphabets, v, u, *smoothing) for v, u in enumerate(parents.tolist())],
-        )
+        tables = edge_tables(pairs, alphabets, parents, float(self.settings.alpha), float(self.settings.beta))
+        is_numeric = data.records.is_numeric[scope]
+        in_bins, first_bins = self._in_bins(statistics, data)
+        return Tree(scope, parents, order, alphabets, tables, is_numeric, in_bins, first_bins)
+
+    def _alphabets(self, data: Slice) -> Alphabets:
+        outcomes = [self._outcomes(data, v) for v in data.scope.tolist()]
+        starts = np.cumsum([0, *(len(each.categories) for each in outcomes)])
+        codes = np.concatenate([each.levels for each in outcomes]).astype(np.int64) + 1
+        return Alphabets(starts, codes, np.array([each.unseen for each in outcomes], np.float64))
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:
         if not data.records.is_numeric[variable]:
@@ -203,56 +165,49 @@ class TreeLeaf:
         n_bins = data.encoding.numeric(variable).n_codes - 1
         return Outcomes(tuple(range(n_bins)), np.arange(n_bins), UNSEEN)
 
-    def _readable_bins(self, tree: _Tree, statistics: TreeStatistics, data: Slice, v: int) -> dict[int, Any]:
-        variable, alone = int(data.scope[v]), replace(data, scope=data.scope[v : v + 1])
-        bins = statistics.in_bins[variable]
-        return {place: self.leaves[variable].parameters(bins[place], alone) for place in tree.seen[v]}
+    def _in_bins(self, statistics: TreeStatistics, data: Slice) -> tuple[Floats, Counts]:
+        """Return the parameters of numbers in each bin that some record has, then elsewhere; and where they start."""
+        lines: list[list[float]] = []
+        starts = []
+        for variable in data.scope.tolist():
+            starts.append(len(lines))
+            if variable in statistics.in_bins:
+                elsewhere = background_parameters(data.encoding.numeric(variable))
+                own = (*self._gaussians(statistics, data, variable), elsewhere)
+                lines += [numeric_parameters(*parameters) for parameters in own]
+        return np.array(lines, np.float64).reshape(-1, _N_PARAMETERS), np.array(starts, np.int64)
+
+    def _gaussians(self, statistics: TreeStatistics, data: Slice, variable: int) -> list[tuple[float, float]]:
+        """Return mean and deviation of a number in each bin that some record has."""
+        least = cast(Gaussian, self.leaves[variable]).least_std(data.encoding.numeric(variable))
+        found = data.records.totals.window(variable).means_and_stds(statistics.in_bins[variable])
+        return [(mean, max(std, least)) for mean, std in found]
+
+    def _readable_bins(self, statistics: TreeStatistics, data: Slice, variable: int) -> dict[int, dict[str, float]]:
+        bins = np.flatnonzero(statistics.in_bins[variable][:, 0]).tolist()
+        gaussians = zip(bins, self._gaussians(statistics, data, variable), strict=True)
+        return {number: {"mean": mean, "std": std} for number, (mean, std) in gaussians}
 
 
-def _sum_by_bin(data: Slice, variable: int, rows: Rows) -> tuple[Moments, ...]:
-    """Sum a variable's values in each bin, exactly."""
-    records = data.records
-    window = records.totals.window(variable)
+def _sum_by_bin(data: Slice, variable: int, rows: Rows) -> Words:
+    """Sum a variable's values in each bin, exactly: a line of words for each."""
     n_bins = data.encoding.numeric(variable).n_codes - 1
-    words = np.zeros(n_bins * window.n_words, np.int64)
-    bits, column = records.values.view(np.int64), int(records.place[variable])
-    add_by_code(words, bits, rows, column, records.codes, variable, plain(window))
-    return tuple(Moments.from_words(line, window) for line in words.reshape(n_bins, -1))
+    words = np.zeros((n_bins, data.records.totals.window(variable).n_words), np.int64)
+    _shift_bins(words, data, variable, rows, IN)
+    return words
 
 
-def _certain_outcomes(outcomes: Outcomes, seen: list[int]) -> list[Floats]:
-    """Return the log-probabilities of categories, for each alternative that there is."""
-    certain = _certainties(len(outcomes.categories) + 1)
-    alternatives = [certain[place] for place in seen]
-    if len(seen) < len(outcomes.categories):
-        shares = np.append(np.ones(len(outcomes.categories)), outcomes.unseen)
-        shares[seen] = 0.0
-        with np.errstate(divide="ignore"):
-            alternatives.append(np.log(shares / shares.sum()))
-    elif outcomes.unseen > 0.0:
-        alternatives.append(certain[-1])
-    return alternatives
+def _shift_bins(words: Words, data: Slice, variable: int, rows: Rows, sign: int) -> None:
+    """Put the values of some rows into the sums of their bins, or take them out."""
+    records = data.records
+    bits, column, window = records.values.view(np.int64), int(records.place[variable]), records.totals.window(variable)
+    add_by_code(words.reshape(-1), bits, rows, column, records.codes, variable, plain(window), sign)
 
 
-@cache
-def _certainties(size: int) -> list[Floats]:
-    """Return, for each of so many places, the log-probabilities of a distribution that is certain of it."""
-    logs = np.full((size, size), -np.inf)
-    np.fill_diagonal(logs, 0.0)
-    logs.flags.writeable = False
-    return list(logs)
-
-
-def _choice(parts: tuple[Expression, ...], weights: list[float]) -> Expression:
-    """Mix parts, none of which is a mixture."""
-    plain = len(parts) > 1 and min(weights) > -np.inf
-    return Sum(parts, tuple(weights)) if plain else mixture(parts, weights)
-
-
-def _readable_table(tree: _Tree, v: int) -> dict[Any, Any]:
-    names = readable(tree.outcomes[v].categories)
-    lines = [dict(zip(names, line, strict=False)) for line in np.exp(tree.tables[v]).tolist()]
-    if tree.parents[v] < 0:
+def _readable_table(tree: Tree, outcomes: list[list[Category]], v: int) -> dict[Any, Any]:
+    table, parent = tree.tables.table(tree.alphabets, v), int(tree.parents[v])
+    lines = [dict(zip(outcomes[v], line, strict=False)) for line in np.exp(table).tolist()]
+    if parent < 0:
         return lines[0]
-    parent = readable(tree.outcomes[tree.parents[v]].categories)
-    return {parent[k]: line for k, line in zip(tree.seen[tree.parents[v]], lines, strict=False)}
+    seen = tree.tables.seen(tree.alphabets, parent)
+    return {outcomes[parent][k]: line for k, line in zip(seen, lines, strict=False)}

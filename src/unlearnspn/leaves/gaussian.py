@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.coding import NumericCoder
 from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.settings import require_positive
@@ -49,5 +50,8 @@ class Gaussian(FromMoments):
         coder = data.encoding.numeric(data.variable)
         if statistics.n == 0:
             return {"mean": coder.centre, "std": coder.scale}
-        floor = max(self.min_std * coder.scale, _SMALLEST)
-        return {"mean": statistics.mean(), "std": max(statistics.std(), floor)}
+        return {"mean": statistics.mean(), "std": max(statistics.std(), self.least_std(coder))}
+
+    def least_std(self, coder: NumericCoder) -> float:
+        """Return the least standard deviation in a column."""
+        return max(self.min_std * coder.scale, _SMALLEST)

@@ -8,6 +8,9 @@ from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.pair_tables import g_statistic
 from unlearnspn.slices import Counts, Scope
 
+#: What a position gains that has joined the tree: less than any other.
+_INSIDE = np.iinfo(np.int64).min
+
 
 @late_kernel(elements)
 def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs: Counts) -> Counts:
@@ -25,6 +28,7 @@ def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs:
     return gains
 
 
+@late_kernel(elements)
 def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     """Return the parent of each position, -1 for the first, and all positions in the order they joined the tree.
 
@@ -34,11 +38,14 @@ def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     parents, order = np.zeros(width, np.int64), np.zeros(width, np.int64)
     parents[0] = -1
     nearest = gains[0].copy()  # what each position gains by joining at its parent
-    outside = np.arange(1, width)
+    nearest[0] = _INSIDE
     for step in range(1, width):
-        best = outside[np.argmax(nearest[outside])]
-        order[step] = best
-        outside = outside[outside != best]
-        nearer = outside[gains[best, outside] > nearest[outside]]
-        parents[nearer], nearest[nearer] = best, gains[best, nearer]
+        best = 0
+        for v in range(width):
+            if nearest[v] > nearest[best]:
+                best = v
+        order[step], nearest[best] = best, _INSIDE
+        for v in range(width):
+            if nearest[v] != _INSIDE and gains[best, v] > nearest[v]:
+                parents[v], nearest[v] = best, gains[best, v]
     return parents, order
