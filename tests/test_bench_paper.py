@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from unlearnspn import SPN
 from unlearnspn.bench.checking import NotRetrainedError
@@ -16,6 +17,7 @@ from unlearnspn.bench.paper.peer_trials import Trial, options_of
 from unlearnspn.bench.paper.plan import Plan
 from unlearnspn.bench.paper.samples import Source
 from unlearnspn.bench.peers.client import Learned
+from unlearnspn.bench.printing import as_table
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,13 @@ def test_one_record_is_left_at_the_end():
 
 @pytest.mark.parametrize(
     ("name", "setting", "bound"),
-    [("adult", "ours", 30.0), ("adult", "paper", 5.0), ("wine", "ours", 5.0), ("plants_paper", "ours", None)],
+    [
+        ("adult", "ours", 30.0),
+        ("adult", "paper", 5.0),
+        ("wine", "ours", 5.0),
+        ("plants_paper", "ours", None),
+        ("plants_paper", "paper", None),
+    ],
 )
 def test_targets_of_removal(name, setting, bound):
     runs = [removal.Removals([1.0, 3.0], [40.0, 80.0]), removal.Removals([1.0, 1.0], [10.0, 10.0])]
@@ -63,6 +71,19 @@ def test_targets_of_removal(name, setting, bound):
     assert row["spflow_ratio"].value == 1000.0
     assert row["spflow_ratio"].reached is (True if (name, setting) == ("adult", "ours") else None)
     assert row["spflow_retrain_total_s"].value == 3500.0
+
+
+def test_accumulated_times_are_printed_within_the_width_of_a_page():
+    section = removal.new_section(removals=2, peer_trainings=1)
+    runs = [removal.Removals([0.010, 0.014], [0.050, 0.090]), removal.Removals([0.012, 0.010], [0.070, 0.050])]
+    section.rows.append(removal.as_row("plants", "paper", runs, spflow=[33.0, 35.0]))
+    section.rows.append(removal.as_row("plants_paper", "ours", runs, spflow=[33.0, 35.0]))
+    table, console = as_table(section), Console(width=200)
+    assert console.measure(table).maximum <= 120
+    with console.capture() as printed:
+        console.print(table)
+    for total in ("0.023 ± 0.001", "0.130 ± 0.014", "68 ± 3"):  # ours, ours, SPFlow's
+        assert printed.get().count(total) == 2
 
 
 @pytest.mark.parametrize("make", [SPN, SPN.from_paper])

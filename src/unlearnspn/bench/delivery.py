@@ -17,7 +17,7 @@ from unlearnspn.bench.timing import one_thread
 from unlearnspn.compiling import compile_always
 
 #: In a file or a pipe there is room for whole tables.
-_WIDTH = 110
+_WIDTH = 120
 
 
 class Plan(Protocol):
