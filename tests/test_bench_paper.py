@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -101,6 +102,8 @@ def test_training_is_timed_with_and_without_state(sample):
     assert row["overhead"].value == pytest.approx(1.2)
     assert row["overhead"].reached is False
     assert row["spflow_ratio"].value == pytest.approx(120.0)
+    assert row["spflow_circuit_ratio"].value == pytest.approx(100.0)
+    assert row["spflow_circuit_ratio"].target is None
 
 
 class FakeWorker:
@@ -117,6 +120,8 @@ def test_training_on_many_rows_is_compared_with_spflow():
     assert (row["rows"], row["spflow_train_s"]) == (1200, 120.0)
     assert row["spflow_ratio"].value == pytest.approx(120.0 / row["train_s"])
     assert row["spflow_ratio"].target.bound == 50.0
+    assert row["train_s"] < row["circuit_s"]
+    assert row["spflow_circuit_ratio"] == pytest.approx(120.0 / row["circuit_s"])
     assert "spflow_ratio" not in many_rows.compare(sample, None)
 
 
@@ -156,10 +161,34 @@ def test_likelihood_without_peers_has_no_target(sample):
 
 def test_parameters_are_the_likeliest(monkeypatch):
     def fit(problem, params):
-        return large_training.Fit(1.0 / params["min_rows"], -abs(params["min_rows"] - 480.0))
+        return large_training.Fit(training.Seconds(1.0, 1.0), -abs(params["min_rows"] - 480.0))
 
     monkeypatch.setattr(large_training, "fit_ours", fit)
     assert large_training.choose(None)["min_rows"] == 500
+
+
+class FakeDeeprobKit:
+    """A library that takes longer and finds better models from seed to seed."""
+
+    def learn(self, table, n_categories, random_state, **options):
+        self.seed = random_state
+        return Learned({}, 10.0 + random_state)
+
+    def score(self, rows):
+        return np.full(len(rows), -5.0 + self.seed)
+
+
+def test_whole_splits_are_compared_by_fit_and_until_the_circuit_stands(monkeypatch):
+    monkeypatch.setattr(large_training, "GRID", large_training.GRID[:1])
+    bits = np.random.default_rng(0).integers(0, 2, (700, 4))
+    frame = pd.DataFrame(bits, columns=list("abcd"))
+    ours, theirs = large_training.compare(large_training.Problem("bits", frame[:600], frame[600:]), FakeDeeprobKit())
+    assert (theirs["train_s"], theirs["circuit_s"], theirs["test"]) == (10.0, 10.0, -3.0)
+    assert ours["train_s"] < ours["circuit_s"]
+    assert ours["ratio"].value == pytest.approx(10.0 / ours["train_s"])
+    assert ours["ratio"].target.bound == 5.0
+    assert ours["circuit_ratio"] == pytest.approx(10.0 / ours["circuit_s"])
+    assert ours["test"].target.bound == -3.0
 
 
 def test_deeprob_kit_tests_with_what_it_has_for_the_columns():
