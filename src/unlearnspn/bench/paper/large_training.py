@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 
 from unlearnspn import SPN
-from unlearnspn.bench.datasets import load_binary
+from unlearnspn.bench.datasets import TUNING_SHARE, load_binary, split_for_tuning
 from unlearnspn.bench.figures import Figure, at_least
-from unlearnspn.bench.paper.peer_trials import DEEPROB_KIT, options_of
+from unlearnspn.bench.paper.peer_trials import options_of
 from unlearnspn.bench.paper.training import FIT_OR_CIRCUIT, Seconds, least, train
 from unlearnspn.bench.peers.client import Worker
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, OURS
 from unlearnspn.bench.reports import Cell, Column, Row, Section
 
 Params = dict[str, Any]
@@ -31,7 +32,6 @@ GRID: list[Params] = [
 ]
 _DEEPROB_KIT = options_of(DEEPROB_KIT, has_numbers=False)
 _REPEATS = 3
-_TUNING_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,7 @@ class Problem:
 
     def for_tuning(self) -> Problem:
         """Return the problem in which the last of the rows to learn are scored instead of the test rows."""
-        border = round(len(self.learned) * (1 - _TUNING_SHARE))
-        return Problem(self.name, self.learned.iloc[:border], self.learned.iloc[border:])
+        return Problem(self.name, *split_for_tuning(self.learned))
 
 
 @dataclass(frozen=True)
@@ -111,14 +110,14 @@ def compare(problem: Problem, deeprob_kit: Worker | None) -> list[Row]:
     params = choose(problem.for_tuning())
     ours = best_of_ours(problem, params)
     if deeprob_kit is None:
-        return [_row(problem, "unlearnspn", params, ours)]
+        return [_row(problem, OURS, params, ours)]
     theirs = best_of_deeprob_kit(deeprob_kit, problem)
     targets: dict[str, Cell] = {
         "ratio": Figure(theirs.seconds.fit / ours.seconds.fit, None, TIMES_DEEPROB_KIT),
         "circuit_ratio": theirs.seconds.to_circuit / ours.seconds.to_circuit,
         "test": Figure(ours.score, None, at_least(theirs.score)),
     }
-    return [_row(problem, "unlearnspn", params, ours) | targets, _row(problem, DEEPROB_KIT, _DEEPROB_KIT, theirs)]
+    return [_row(problem, OURS, params, ours) | targets, _row(problem, DEEPROB_KIT, _DEEPROB_KIT, theirs)]
 
 
 def new_section() -> Section:
@@ -137,7 +136,7 @@ def new_section() -> Section:
     notes = [
         f"The least of {_REPEATS} trainings; of deeprob-kit, with a seed each, also the best likelihood.",
         FIT_OR_CIRCUIT,
-        f"Our parameters: of {len(GRID)} combinations the best on the last {_TUNING_SHARE:.0%} of the rows when the "
+        f"Our parameters: of {len(GRID)} combinations the best on the last {TUNING_SHARE:.0%} of the rows when the "
         "others are learned. The test rows choose nothing.",
     ]
     return Section("large", "Training on whole splits", columns, notes=notes)

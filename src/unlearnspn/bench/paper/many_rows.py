@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from unlearnspn.bench.figures import Figure
-from unlearnspn.bench.paper.peer_trials import SPFLOW, options_of
+from unlearnspn.bench.paper.peer_trials import options_of
 from unlearnspn.bench.paper.samples import Sample
 from unlearnspn.bench.paper.training import FIT_OR_CIRCUIT, TIMES_SPFLOW, least, train
 from unlearnspn.bench.peers.client import Worker
+from unlearnspn.bench.peers.libraries import SPFLOW
 from unlearnspn.bench.reports import Column, Row, Section
 
 DATA, N_MANY = "adult", 20_000
