@@ -17,8 +17,8 @@ from rich.progress import track
 
 from unlearnspn import SPN
 from unlearnspn.bench.datasets import Dataset, load
+from unlearnspn.bench.paper.plan import N_HELD_OUT, N_ROWS
 
-N_ROWS, N_HELD_OUT = 1000, 2000
 NAMES = ["abalone", "adult", "msnbc", "nltcs", "plants"]
 VARIANTS: list[dict[str, Any]] = [
     {},

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from rich.progress import track
 
 from unlearnspn import SPN
 from unlearnspn.bench.datasets import FROM_FOLDER, FROM_SKLEARN, Dataset, load
+from unlearnspn.bench.timing import Stopwatch
 from unlearnspn.compiling import compile_always
 
 SEED = 0
@@ -102,17 +102,15 @@ class Check:
     def remove(self, number: int, score: bool) -> tuple[float, float]:
         """Remove the first records, compare with retraining, and return the seconds of both."""
         gone, self.left = self.left[:number], self.left[number:]
-        started = time.perf_counter()
-        self.spn.unlearn(gone)
-        unlearned = time.perf_counter() - started
+        with Stopwatch() as unlearning:
+            self.spn.unlearn(gone)
         # In another order each time: the model is a function of the set of records.
         order = self.rng.permutation(self.left).tolist()
         rest, fresh = self.data.frame.loc[order], self.data.spn(self.make)
-        started = time.perf_counter()
-        fresh.fit(rest, ids=order)
-        retrained = time.perf_counter() - started
+        with Stopwatch() as retraining:
+            fresh.fit(rest, ids=order)
         self._compare(fresh, f"{len(gone)} removed, {len(order)} left", score)
-        return unlearned, retrained
+        return unlearning.seconds, retraining.seconds
 
     def _compare(self, fresh: SPN, when: str, score: bool) -> None:
         self.outcome.compare(f"digest, {when}", self.spn.digest() == fresh.digest())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from functools import wraps
@@ -24,6 +23,7 @@ from rich.table import Table
 from unlearnspn import SPN, model, records, revision
 from unlearnspn.bench.datasets import Dataset, load
 from unlearnspn.bench.generated import generate
+from unlearnspn.bench.timing import Stopwatch
 from unlearnspn.compiling import compile_always
 from unlearnspn.walking import Trail, walk, walk_back
 
@@ -38,7 +38,7 @@ STAGES: list[tuple[Any, str, str]] = [
 WHOLE, FLOOR = "the whole removal", "the least: touch each statistic once"
 
 
-class Stopwatch:
+class Stages:
     """Times some functions, whoever calls them."""
 
     def __init__(self) -> None:
@@ -49,17 +49,15 @@ class Stopwatch:
 
         @wraps(function)
         def timed(*arguments: Any, **options: Any) -> Any:
-            started = time.perf_counter()
-            result = function(*arguments, **options)
-            self.seconds[what].append(time.perf_counter() - started)
-            return result
+            return self.time(what, lambda: function(*arguments, **options))
 
         setattr(place, name, timed)
 
-    def time(self, what: str, function: Callable[[], Any]) -> None:
-        started = time.perf_counter()
-        function()
-        self.seconds[what].append(time.perf_counter() - started)
+    def time(self, what: str, function: Callable[[], Any]) -> Any:
+        with Stopwatch() as watch:
+            result = function()
+        self.seconds[what].append(watch.seconds)
+        return result
 
 
 def measure(data: Dataset, removals: int) -> dict[str, list[float]]:
@@ -70,16 +68,16 @@ def measure(data: Dataset, removals: int) -> dict[str, list[float]]:
         warm_up.unlearn([name])
     spn = data.spn(SPN).fit(data.frame, ids=ids)
     spn.digest()
-    stopwatch = Stopwatch()
+    stages = Stages()
     for place, name, what in STAGES:
-        stopwatch.watch(place, name, what)
+        stages.watch(place, name, what)
     for name in ids[:removals]:
-        _time_floor(spn, name, stopwatch)
-        stopwatch.time(WHOLE, lambda name=name: spn.unlearn([name]))  # type: ignore[misc]
-    return stopwatch.seconds
+        _time_floor(spn, name, stages)
+        stages.time(WHOLE, lambda name=name: spn.unlearn([name]))  # type: ignore[misc]
+    return stages.seconds
 
 
-def _time_floor(spn: SPN, name: int, stopwatch: Stopwatch) -> None:
+def _time_floor(spn: SPN, name: int, stages: Stages) -> None:
     engine = spn._model
     network, ground = engine.network, engine.learner.ground
     row = engine.records.find([name])
@@ -87,7 +85,7 @@ def _time_floor(spn: SPN, name: int, stopwatch: Stopwatch) -> None:
     if trail.n_left:  # this is no plain walk
         walk_back(network.words, ground, trail.steps, trail.rows)
     else:
-        stopwatch.time(FLOOR, lambda: walk_back(network.words, ground, trail.steps, trail.rows))
+        stages.time(FLOOR, lambda: walk_back(network.words, ground, trail.steps, trail.rows))
 
 
 def main(arguments: list[str] | None = None) -> int:

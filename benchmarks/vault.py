@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ import pandas as pd
 
 from unlearnspn import Vault
 from unlearnspn.bench.datasets import flights_file
+from unlearnspn.bench.timing import Stopwatch
 from unlearnspn.compiling import compile_always
 
 _OPEN = """
@@ -34,9 +34,9 @@ with Vault.open(sys.argv[1]):
 
 
 def seconds(act: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    act()
-    return time.perf_counter() - started
+    with Stopwatch() as watch:
+        act()
+    return watch.seconds
 
 
 def seconds_to_open(path: Path) -> float:

@@ -4,7 +4,9 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from rich.console import Console
 
 from unlearnspn import SPN
 from unlearnspn.bench.checking import NotRetrainedError
@@ -16,6 +18,7 @@ from unlearnspn.bench.paper.peer_trials import Trial, options_of
 from unlearnspn.bench.paper.plan import Plan
 from unlearnspn.bench.paper.samples import Source
 from unlearnspn.bench.peers.client import Learned
+from unlearnspn.bench.printing import as_table
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,13 @@ def test_one_record_is_left_at_the_end():
 
 @pytest.mark.parametrize(
     ("name", "setting", "bound"),
-    [("adult", "ours", 30.0), ("adult", "paper", 5.0), ("wine", "ours", 5.0), ("plants_paper", "ours", None)],
+    [
+        ("adult", "ours", 30.0),
+        ("adult", "paper", 5.0),
+        ("wine", "ours", 5.0),
+        ("plants_paper", "ours", None),
+        ("plants_paper", "paper", None),
+    ],
 )
 def test_targets_of_removal(name, setting, bound):
     runs = [removal.Removals([1.0, 3.0], [40.0, 80.0]), removal.Removals([1.0, 1.0], [10.0, 10.0])]
@@ -63,6 +72,19 @@ def test_targets_of_removal(name, setting, bound):
     assert row["spflow_ratio"].value == 1000.0
     assert row["spflow_ratio"].reached is (True if (name, setting) == ("adult", "ours") else None)
     assert row["spflow_retrain_total_s"].value == 3500.0
+
+
+def test_accumulated_times_are_printed_within_the_width_of_a_page():
+    section = removal.new_section(removals=2, peer_trainings=1)
+    runs = [removal.Removals([0.010, 0.014], [0.050, 0.090]), removal.Removals([0.012, 0.010], [0.070, 0.050])]
+    section.rows.append(removal.as_row("plants", "paper", runs, spflow=[33.0, 35.0]))
+    section.rows.append(removal.as_row("plants_paper", "ours", runs, spflow=[33.0, 35.0]))
+    table, console = as_table(section), Console(width=200)
+    assert console.measure(table).maximum <= 120
+    with console.capture() as printed:
+        console.print(table)
+    for total in ("0.023 ± 0.001", "0.130 ± 0.014", "68 ± 3"):  # ours, ours, SPFlow's
+        assert printed.get().count(total) == 2
 
 
 @pytest.mark.parametrize("make", [SPN, SPN.from_paper])
@@ -80,6 +102,8 @@ def test_training_is_timed_with_and_without_state(sample):
     assert row["overhead"].value == pytest.approx(1.2)
     assert row["overhead"].reached is False
     assert row["spflow_ratio"].value == pytest.approx(120.0)
+    assert row["spflow_circuit_ratio"].value == pytest.approx(100.0)
+    assert row["spflow_circuit_ratio"].target is None
 
 
 class FakeWorker:
@@ -96,6 +120,8 @@ def test_training_on_many_rows_is_compared_with_spflow():
     assert (row["rows"], row["spflow_train_s"]) == (1200, 120.0)
     assert row["spflow_ratio"].value == pytest.approx(120.0 / row["train_s"])
     assert row["spflow_ratio"].target.bound == 50.0
+    assert row["train_s"] < row["circuit_s"]
+    assert row["spflow_circuit_ratio"] == pytest.approx(120.0 / row["circuit_s"])
     assert "spflow_ratio" not in many_rows.compare(sample, None)
 
 
@@ -135,10 +161,34 @@ def test_likelihood_without_peers_has_no_target(sample):
 
 def test_parameters_are_the_likeliest(monkeypatch):
     def fit(problem, params):
-        return large_training.Fit(1.0 / params["min_rows"], -abs(params["min_rows"] - 480.0))
+        return large_training.Fit(training.Seconds(1.0, 1.0), -abs(params["min_rows"] - 480.0))
 
     monkeypatch.setattr(large_training, "fit_ours", fit)
     assert large_training.choose(None)["min_rows"] == 500
+
+
+class FakeDeeprobKit:
+    """A library that takes longer and finds better models from seed to seed."""
+
+    def learn(self, table, n_categories, random_state, **options):
+        self.seed = random_state
+        return Learned({}, 10.0 + random_state)
+
+    def score(self, rows):
+        return np.full(len(rows), -5.0 + self.seed)
+
+
+def test_whole_splits_are_compared_by_fit_and_until_the_circuit_stands(monkeypatch):
+    monkeypatch.setattr(large_training, "GRID", large_training.GRID[:1])
+    bits = np.random.default_rng(0).integers(0, 2, (700, 4))
+    frame = pd.DataFrame(bits, columns=list("abcd"))
+    ours, theirs = large_training.compare(large_training.Problem("bits", frame[:600], frame[600:]), FakeDeeprobKit())
+    assert (theirs["train_s"], theirs["circuit_s"], theirs["test"]) == (10.0, 10.0, -3.0)
+    assert ours["train_s"] < ours["circuit_s"]
+    assert ours["ratio"].value == pytest.approx(10.0 / ours["train_s"])
+    assert ours["ratio"].target.bound == 5.0
+    assert ours["circuit_ratio"] == pytest.approx(10.0 / ours["circuit_s"])
+    assert ours["test"].target.bound == -3.0
 
 
 def test_deeprob_kit_tests_with_what_it_has_for_the_columns():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import typer
 
+from unlearnspn import SPNEnsemble
 from unlearnspn.bench.progress import Bar
 from unlearnspn.bench.quality import run
 from unlearnspn.bench.quality.models import ENSEMBLE, INDEPENDENT, TREES
@@ -53,7 +54,7 @@ def test_finalists_get_more_seeds(folder):
     assert n_trials(folder, "whole", INDEPENDENT, quick=False) == first + 8 * 9
 
 
-def test_defaults_are_always_tried():
+def test_what_is_untuned_is_always_tried():
     assert all({} in kind.candidates(3, quick=True) for kind in (INDEPENDENT, TREES, ENSEMBLE))
 
 
@@ -64,6 +65,9 @@ def test_targets_are_claimed_only_with_the_train_split(folder, monkeypatch):
     targets = {row["data"]: row["test"].target for row in section.rows}
     assert targets["partial"] is None
     assert targets["whole"].bound == -2.0
+    assert section.notes[1] == (
+        "single, Chow-Liu trees, untuned: SPN(factorization='chow-liu') with Bernoulli leaves, all else by default."
+    )
     assert any(note.startswith("partial: its train split is not at hand") for note in section.notes)
 
 
@@ -71,6 +75,16 @@ def test_an_ensemble_is_compared_with_id_spn():
     assert run._target("nltcs", TREES).bound == -6.11
     assert run._target("nltcs", ENSEMBLE).bound == pytest.approx(-6.0802)
     assert run._target("unknown", TREES) is None
+
+
+def test_what_is_untuned_is_said_and_made():
+    assert INDEPENDENT.untuned == "SPN(factorization='naive')"
+    assert (
+        ENSEMBLE.untuned == "SPNEnsemble(factorization='chow-liu', n_members=20, max_rounds=10) with Bernoulli leaves"
+    )
+    made, usual = ENSEMBLE.make(["a"], {}).get_params(), SPNEnsemble().get_params()
+    differing = {name: value for name, value in made.items() if value != usual[name]}
+    assert differing == {"n_members": 20, "max_rounds": 10, "leaves": {"a": "bernoulli"}, "categorical_features": "all"}
 
 
 def test_unknown_names_are_refused(folder):

@@ -30,10 +30,8 @@ def printed(show):
     return console.file.getvalue()
 
 
-def test_the_document_says_what_was_measured_where_and_with_what(report, tmp_path):
-    path = tmp_path / "report.json"
-    report.write(path)
-    document = json.loads(path.read_text("utf-8"))
+def test_the_document_says_what_was_measured_where_and_with_what(report):
+    document = json.loads(report.as_text())
     assert list(document) == [
         *("format", "version", "benchmark", "parameters", "machine", "left_out", "targets", "sections")
     ]

@@ -13,32 +13,42 @@ from unlearnspn.bench.scale.run import removal_row, training_row
 def test_one_table_is_measured_and_checked():
     growth = measure_growth(Case("generated", 1500, 6), removals=4, batches=2, batch_share=0.01)
     assert (growth.n_rows, growth.n_columns, len(growth.unlearn)) == (1500, 6, 4)
-    assert growth.checked == ["removal 4", "2 batches of 15"]
+    assert growth.checked == [1, 2, 3, 4]
     assert growth.train > 0
+    assert growth.peak_bytes > growth.n_rows * growth.n_columns * 8
     assert len(growth.batches) == 2
     assert min(growth.batches) > 0
 
 
-def test_small_tables_are_checked_often():
-    growth = measure_growth(Case("generated", 1500, 5), removals=101, batches=2, batch_share=0.01)
-    assert growth.checked == ["removal 50", "removal 100", "removal 101", "2 batches of 15"]
+@pytest.mark.parametrize("kind", ["removal", "batch"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_each_removal_and_each_batch_is_checked(monkeypatch, kind, number):
+    unlearn, asked = SPN.unlearn, []
+
+    def forget_one(self, ids):
+        """Leave one request undone, of those that follow the warm-up."""
+        if len(ids) == {"removal": 1, "batch": 15}[kind]:
+            asked.append(ids)
+        undone = asked and asked[-1] is ids and len(asked) == number + (20 if kind == "removal" else 0)
+        return unlearn(self, ids, dry_run=undone)
+
+    monkeypatch.setattr(SPN, "unlearn", forget_one)
+    with pytest.raises(NotRetrainedError, match=f"after {kind} {number}"):
+        measure_growth(Case("generated", 1500, 5), removals=2, batches=2, batch_share=0.01)
 
 
-def test_a_batch_that_is_not_removed_is_found_out(monkeypatch):
-    unlearn = SPN.unlearn
-    monkeypatch.setattr(SPN, "unlearn", lambda self, ids: unlearn(self, ids, dry_run=len(ids) > 1))
-    with pytest.raises(NotRetrainedError, match="after 1 batches"):
-        measure_growth(Case("generated", 1500, 5), removals=2, batches=1, batch_share=0.01)
+SINGLES = [0.001] * 198 + [0.02, 0.5]
 
 
 def test_figures_of_a_large_table():
-    growth = Growth(1_000_000, 50, 50.0, 1_200_000_000, [0.001] * 198 + [0.02, 0.5], [1.0, 40.0, 2.0], ["removal 200"])
+    growth = Growth(1_000_000, 50, 50.0, 1_200_000_000, 3 * 2**30, SINGLES, [1.0, 40.0, 2.0], [200])
     case = Case("generated", 1_000_000, 50)
     training, removal = training_row(case, growth), removal_row(case, growth)
     assert training["train_s"].reached
     assert training["bytes_per_record"] == 1200.0
     assert training["times_records"].value == 3.0
     assert training["times_records"].reached is False
+    assert training["peak_gib"].value == 3.0
     assert removal["median_ms"].value == pytest.approx(1.0)
     assert removal["median_percent"] == pytest.approx(0.002)
     assert removal["p99_percent"].reached
@@ -56,17 +66,20 @@ def test_figures_of_a_large_table():
         (Case("flights"), {"median_ms", "p99_percent"}),
         (Case("generated", 1_000_000, 20), {"median_ms", "p99_percent", "batch_percent"}),
         (Case("generated", 1_000_000, 50), {"train_s", "times_records", "median_ms", "p99_percent", "batch_percent"}),
+        (Case("generated", 10_000_000, 20), {"peak_gib"}),
+        (Case("generated", 10_000_000, 50), set()),
     ],
 )
 def test_targets_are_those_of_the_tables_they_are_meant_for(case, with_targets):
-    growth = Growth(case.n_rows or 30_000, case.n_columns or 14, 5.0, 10_000_000, [0.1], [0.1], [])
+    growth = Growth(case.n_rows or 30_000, case.n_columns or 14, 5.0, 10_000_000, 10**9, [0.1], [0.1], [])
     figures = {**training_row(case, growth), **removal_row(case, growth)}
     assert {name for name, figure in figures.items() if getattr(figure, "target", None)} == with_targets
 
 
 def test_without_a_figure_of_memory_none_is_shown():
-    growth = Growth(10_000, 50, 5.0, None, [0.1], [0.1], [])
-    assert "times_records" not in training_row(Case("generated", 10_000, 50), growth)
+    growth = Growth(10_000, 50, 5.0, None, None, [0.1], [0.1], [])
+    row = training_row(Case("generated", 10_000, 50), growth)
+    assert not {"times_records", "peak_gib"} & set(row)
 
 
 def test_sizes():

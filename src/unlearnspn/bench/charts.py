@@ -13,11 +13,13 @@ from unlearnspn.plots.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMI
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE)
 _BARS_WIDTH = 0.8
+#: In inches, with the title.
+_HEIGHT = 4.0
 
 
-def panels(number: int, title: str, width: float = 4.6, height: float = 3.6) -> tuple[Picture, list[Axes]]:
+def panels(number: int, title: str, width: float = 4.6) -> tuple[Picture, list[Axes]]:
     """Return a picture with so many panels side by side."""
-    picture = Picture(figsize=(width * number, height + 0.4), layout="constrained", dpi=150)
+    picture = Picture(figsize=(width * number, _HEIGHT), layout="constrained", dpi=150)
     picture.suptitle(title, color=INK, fontsize=12, x=0.01, ha="left")
     axes = [picture.add_subplot(1, number, place + 1) for place in range(number)]
     for ax in axes:

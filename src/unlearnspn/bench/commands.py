@@ -22,8 +22,17 @@ _FILES = (
     "plants). Without it, what PyPI packages carry is used."
 )
 Data = Annotated[Path | None, typer.Option("--data", exists=True, file_okay=False, help=_FILES)]
-Json = Annotated[Path | None, typer.Option("--json", dir_okay=False, help="A file for the results, as JSON.")]
-Plot = Annotated[Path | None, typer.Option("--plot", dir_okay=False, help="A file for a picture (png, svg, pdf).")]
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", dir_okay=False, help="A file for the results, as JSON. [default: bench-COMMAND.json]"),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", dir_okay=False, help="A file for a picture (png, svg, pdf). [default: bench-COMMAND.png]"),
+]
+WriteFiles = Annotated[
+    bool, typer.Option("--files/--no-files", help="Write both files even if neither --json nor --plot names them.")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="A small run, of less than about two minutes.")]
 ShowProgress = Annotated[bool, typer.Option("--progress/--no-progress", help="Show a progress bar.")]
 Environments = Annotated[
@@ -48,6 +57,7 @@ def paper(
     quick: Quick = False,
     json: Json = None,
     plot: Plot = None,
+    files: WriteFiles = True,
     progress: ShowProgress = True,
 ) -> None:
     """Do the paper's experiment: removals one by one against retraining, ours and SPFlow's.
@@ -57,7 +67,7 @@ def paper(
     """
     module = _load("paper")
     plan = module.Plan.of(data, seeds, removals, peers, environments, quick)
-    _deliver(module, plan, json, plot, progress)
+    _deliver(module, plan, json, plot, files, progress)
 
 
 @app.command()
@@ -76,14 +86,16 @@ def scale(
     quick: Quick = False,
     json: Json = None,
     plot: Plot = None,
+    files: WriteFiles = True,
     progress: ShowProgress = True,
 ) -> None:
     """Measure training, memory, removals and batches as tables grow: generated ones, flights, and all of Adult.
 
-    Each table is measured in a process of its own. 1e7 rows fit into 16 GB with --columns 20.
+    Each table is measured in a process of its own, whose peak of memory is shown; --sizes 1e7 --columns 20 is to run in
+    24 GiB.
     """
     module = _load("scale")
-    _deliver(module, module.Plan.of(data, sizes, columns, removals, min_rows, quick), json, plot, progress)
+    _deliver(module, module.Plan.of(data, sizes, columns, removals, min_rows, quick), json, plot, files, progress)
 
 
 @app.command()
@@ -95,11 +107,12 @@ def quality(
     quick: Quick = False,
     json: Json = None,
     plot: Plot = None,
+    files: WriteFiles = True,
     progress: ShowProgress = True,
 ) -> None:
     """Tune models on held-out rows of the binary density estimation sets, and report their test log-likelihood."""
     module = _load("quality")
-    _deliver(module, module.Plan.of(data, names, models, jobs, quick), json, plot, progress)
+    _deliver(module, module.Plan.of(data, names, models, jobs, quick), json, plot, files, progress)
 
 
 @app.command()
@@ -114,11 +127,12 @@ def serve(
     quick: Quick = False,
     json: Json = None,
     plot: Plot = None,
+    files: WriteFiles = True,
     progress: ShowProgress = True,
 ) -> None:
     """Time log-densities against SPFlow and deeprob-kit, on networks of the same size."""
     module = _load("serve")
-    _deliver(module, module.Plan.of(data, repeats, binary, peers, environments, quick), json, plot, progress)
+    _deliver(module, module.Plan.of(data, repeats, binary, peers, environments, quick), json, plot, files, progress)
 
 
 def _load(name: str) -> ModuleType:
@@ -131,11 +145,14 @@ def _load(name: str) -> ModuleType:
     return import_module(f"unlearnspn.bench.{name}")
 
 
-def _deliver(benchmark: ModuleType, plan: Any, json: Path | None, plot: Path | None, progress: bool) -> None:
+def _deliver(
+    benchmark: ModuleType, plan: Any, json: Path | None, plot: Path | None, by_default: bool, progress: bool
+) -> None:
     """Run a benchmark; a peer that cannot be installed is no reason for a traceback."""
     delivery = import_module("unlearnspn.bench.delivery")
+    files = delivery.Files.chosen(benchmark.NAME, json, plot, by_default)
     try:
-        delivery.deliver(benchmark, plan, json, plot, progress)
+        delivery.deliver(benchmark, plan, files, progress)
     except EnvironmentFailed as error:
         typer.echo(f"{error}\n--no-peers measures without SPFlow and deeprob-kit", err=True)
         raise typer.Exit(2) from error

@@ -48,6 +48,8 @@ FLIGHTS = [
     "distance",
     "hour",
 ]
+#: The share of the rows that parameters are chosen by, where no split is meant for that.
+TUNING_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,16 @@ def load_binary(folder: Path, name: str, split: str) -> Dataset:
     """Load one split of a density estimation benchmark: columns of 0 and 1, all categorical."""
     frame = pd.read_csv(folder / f"{name}.{split}.data", header=None, dtype="uint8")
     return Dataset(name, frame.set_axis([f"x{j}" for j in range(frame.shape[1])], axis=1), "all")
+
+
+def split_for_tuning(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows to learn from, and the last ones, to tune on, of a table without a split for that.
+
+    >>> [len(part) for part in split_for_tuning(pd.DataFrame(index=range(20)))]
+    [18, 2]
+    """
+    border = round(len(frame) * (1 - TUNING_SHARE))
+    return frame.iloc[:border], frame.iloc[border:]
 
 
 def load_plants_paper(folder: Path) -> Dataset:

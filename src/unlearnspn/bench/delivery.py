@@ -1,14 +1,14 @@
-"""Run a benchmark: show each section as it is there, and write the files that were asked for."""
+"""Run a benchmark: show each section as it is there, and write the files at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Protocol
 
 from matplotlib.figure import Figure as Picture
 from rich.console import Console
 
+from unlearnspn.bench.files import Files
 from unlearnspn.bench.machine import Machine
 from unlearnspn.bench.printing import print_end, print_section
 from unlearnspn.bench.progress import Bar
@@ -17,7 +17,7 @@ from unlearnspn.bench.timing import one_thread
 from unlearnspn.compiling import compile_always
 
 #: In a file or a pipe there is room for whole tables.
-_WIDTH = 110
+_WIDTH = 120
 
 
 class Plan(Protocol):
@@ -43,27 +43,20 @@ class Benchmark(Protocol):
         """Return a picture of the results."""
 
 
-def deliver(benchmark: Benchmark, plan: Plan, json: Path | None, plot: Path | None, progress: bool) -> Report:
+def deliver(benchmark: Benchmark, plan: Plan, files: Files, progress: bool) -> Report:
     """Run a benchmark; sections that were there before an interruption are written all the same."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, _WIDTH)
     compile_always()
     report = Report(benchmark.NAME, plan.parameters(), Machine.here(), left_out=plan.left_out)
-    _write(report, json)
-    if plot is not None:
-        Picture().savefig(plot)  # a file that cannot be written is to be known now, not after hours
+    files.require_writable()
     with one_thread(), Bar(progress) as bar:
         for section in benchmark.measure(plan, bar):
             report.sections.append(section)
             print_section(console, section)
-            _write(report, json)
+            files.keep(report)
     print_end(console, report)
-    if plot is not None:
-        benchmark.draw(report).savefig(plot)
+    if written := files.write(report, lambda: benchmark.draw(report)):
+        console.print(f"written: {written}", markup=False, soft_wrap=True)
     return report
-
-
-def _write(report: Report, path: Path | None) -> None:
-    if path is not None:
-        report.write(path)

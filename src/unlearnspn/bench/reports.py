@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from unlearnspn.bench.figures import Figure
@@ -82,9 +81,9 @@ class Report:
             "sections": {section.key: section.as_json() for section in self.sections},
         }
 
-    def write(self, path: Path) -> None:
-        """Write the report into a file."""
-        path.write_text(json.dumps(self.as_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
+    def as_text(self) -> str:
+        """Return the text of a file of results."""
+        return json.dumps(self.as_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _as_json(cell: Cell) -> Any:

@@ -8,7 +8,7 @@ from unlearnspn.errors import RecordIdError
 from unlearnspn.sources.decoding import decode_lines, open_source
 
 
-def read_ids_file(path: str | os.PathLike[str], encoding: str | None = None) -> list[str]:
+def read_ids_file(path: str | os.PathLike[str]) -> list[str]:
     r"""Read ids, one a line. Blanks around them and blank lines mean nothing, nor does the kind of line end.
 
     An id that begins or ends with a blank has to be given by itself, not in a file.
@@ -22,7 +22,7 @@ def read_ids_file(path: str | os.PathLike[str], encoding: str | None = None) -> 
     ['c-1', 'c-2', 'c 3']
     """
     with open_source(path) as file:
-        ids = [line.strip() for line in decode_lines(file, encoding) if line.strip()]
+        ids = [line.strip() for line in decode_lines(file, None) if line.strip()]
     if not ids:
         raise RecordIdError(f"{os.fspath(path)} holds no ids: write one on each line")
     return ids

@@ -8,7 +8,7 @@ from collections.abc import Callable
 Progress = Callable[[str, int, int], None]
 
 
-def tell(progress: Progress | None, what: str, done: int, of: int = 1) -> None:
+def tell(progress: Progress | None, what: str, done: int) -> None:
     """Tell whoever wants to know."""
     if progress is not None:
-        progress(what, done, of)
+        progress(what, done, 1)

@@ -104,10 +104,6 @@ class TextColumn:
         starts[:n_kept], lengths[:n_kept] = self._starts[:n_kept], self._lengths[:n_kept]
         self._starts, self._lengths = starts, lengths
 
-    def reordered(self, rows: Rows) -> TextColumn:
-        """Return the texts of some slots, as those of the slots 0, 1, …"""
-        return TextColumn.of(self.get(rows))
-
     def _move_together(self) -> None:
         texts = self.get(np.arange(self.capacity))
         fresh = TextColumn.of(texts)

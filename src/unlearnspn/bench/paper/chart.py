@@ -6,9 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
 from unlearnspn.bench.charts import grouped_bars, linear_scale, log_scale, mark_targets, panels, value_of
+from unlearnspn.bench.paper.likelihood import PEERS
 from unlearnspn.bench.reports import Report, Row
 
-_PEERS = {"spflow": "SPFlow", "deeprob": "deeprob-kit"}
+_PEERS = {key: library for library, key in PEERS.items()}
 
 
 def draw(report: Report) -> Picture:

@@ -8,9 +8,10 @@ from statistics import fmean
 
 from unlearnspn.bench.datasets import load
 from unlearnspn.bench.paper import large_training, likelihood, many_rows, removal, training
-from unlearnspn.bench.paper.peer_trials import DEEPROB_KIT, SPFLOW, PeerTrials
+from unlearnspn.bench.paper.peer_trials import PeerTrials
 from unlearnspn.bench.paper.plan import SETTINGS, Plan
 from unlearnspn.bench.paper.samples import Sample, Source
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, SPFLOW
 from unlearnspn.bench.progress import Bar
 from unlearnspn.bench.reports import Section
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from unlearnspn import SPN
 from unlearnspn.bench.figures import Figure, at_least
-from unlearnspn.bench.paper.peer_trials import DEEPROB_KIT, SPFLOW, PeerTrials
+from unlearnspn.bench.paper.peer_trials import PeerTrials
 from unlearnspn.bench.paper.samples import Sample
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, SPFLOW
 from unlearnspn.bench.reports import Column, Row, Section
 
 PEERS = {SPFLOW: "spflow", DEEPROB_KIT: "deeprob"}

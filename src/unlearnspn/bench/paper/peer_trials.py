@@ -13,10 +13,9 @@ import numpy.typing as npt
 from unlearnspn.bench.paper.floors import deviation_floors
 from unlearnspn.bench.paper.samples import Sample
 from unlearnspn.bench.peers.client import Worker
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, SPFLOW, SPFLOW_OPTIONS
 
 Densities = npt.NDArray[np.floating]
-
-SPFLOW, DEEPROB_KIT = "SPFlow", "deeprob-kit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Trial:
 def options_of(library: str, has_numbers: bool) -> dict[str, Any]:
     """Return how a peer learns: as the paper did, and deeprob-kit with its G-test where all columns are discrete."""
     if library == SPFLOW:
-        return {"cols": "rdc", "rows": "kmeans", "min_instances_slice": 200, "cpus": 1, "binary": "bernoulli"}
+        return {**SPFLOW_OPTIONS, "binary": "bernoulli"}
     columns = "rdc" if has_numbers else "gvs"  # its G-test refuses tables that mix numbers and categories
     return {"split_rows": "kmeans", "split_cols": columns, "binary": "bernoulli"}
 

@@ -14,15 +14,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.bench.peers.environment import DEEPROB_KIT, SPFLOW, Peer, python_of
+from unlearnspn.bench.peers import environment
+from unlearnspn.bench.peers.environment import Peer, python_of
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, OURS, SPFLOW
 from unlearnspn.bench.timing import ONE_THREAD
 
 _WORKER = Path(__file__).with_name("worker.py")
 #: The module that speaks for each library, and the peer whose environment it needs; None for our own.
 LIBRARIES: dict[str, tuple[str, Peer | None]] = {
-    "unlearnspn": ("unlearnspn_model", None),
-    "SPFlow": ("spflow_model", SPFLOW),
-    "deeprob-kit": ("deeprob_model", DEEPROB_KIT),
+    OURS: ("unlearnspn_model", None),
+    SPFLOW: ("spflow_model", environment.SPFLOW),
+    DEEPROB_KIT: ("deeprob_model", environment.DEEPROB_KIT),
 }
 
 

@@ -27,7 +27,7 @@ def draw(report: Report) -> Picture:
 def _draw_set(ax: Axes, rows: list[Row]) -> None:
     for place, row in enumerate(rows):
         ax.plot(place, value_of(row["test"]), "o", color=COLOURS[0], markersize=9, label=None if place else "tuned")
-        ax.plot(place, value_of(row["default_test"]), "o", color=COLOURS[1], label=None if place else "default")
+        ax.plot(place, value_of(row["untuned_test"]), "o", color=COLOURS[1], label=None if place else "untuned")
     for (key, label), style in zip(_PUBLISHED.items(), ("dashed", "dotted"), strict=True):
         if rows[0][key] is not None:
             ax.axhline(value_of(rows[0][key]), color=GREY, linestyle=style, label=label)

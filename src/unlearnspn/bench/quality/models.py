@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import unlearnspn
-from unlearnspn import SPN
+from unlearnspn import SPN, SPNEnsemble
 
 Params = dict[str, Any]
 Grid = dict[str, list[Any]]
@@ -22,7 +21,7 @@ class Kind:
 
     name: str
     title: str
-    estimator: str
+    estimator: type[SPN]
     fixed: Params
     grid: Grid
     small_grid: Grid
@@ -30,21 +29,23 @@ class Kind:
     seeds_if_wide: int
 
     @property
-    def exists(self) -> bool:
-        """Whether this version of the library has the estimator."""
-        return hasattr(unlearnspn, self.estimator)
+    def knows_outcomes(self) -> bool:
+        """Whether leaves are Bernoulli: in a tree, both outcomes known leave no third one for what was never seen."""
+        return bool(self.fixed["factorization"] == "chow-liu")
+
+    @property
+    def untuned(self) -> str:
+        """What is fixed, and differs from the estimator's defaults in part; all else is by default before tuning."""
+        fixed = ", ".join(f"{name}={value!r}" for name, value in self.fixed.items())
+        return f"{self.estimator.__name__}({fixed}){' with Bernoulli leaves' if self.knows_outcomes else ''}"
 
     def make(self, columns: list[str], params: Params) -> SPN:
         """Return an estimator of binary columns, not yet fitted."""
-        # In a tree, a variable that knows both of its outcomes needs no third alternative for what was never seen.
-        leaves = dict.fromkeys(columns, "bernoulli") if self.fixed.get("factorization") == "chow-liu" else None
-        made: SPN = getattr(unlearnspn, self.estimator)(
-            categorical_features="all", leaves=leaves, **self.fixed, **params
-        )
-        return made
+        leaves = dict.fromkeys(columns, "bernoulli") if self.knows_outcomes else None
+        return self.estimator(categorical_features="all", leaves=leaves, **self.fixed, **params)
 
     def candidates(self, n_columns: int, quick: bool) -> list[Params]:
-        """Return all combinations that are tried first, among them the defaults."""
+        """Return all combinations that are tried first, among them nothing but what is fixed."""
         grid = self.small_grid if quick or n_columns > WIDE else self.grid
         return [{}, *(dict(zip(grid, values, strict=True)) for values in product(*grid.values()))]
 
@@ -56,7 +57,7 @@ class Kind:
 INDEPENDENT = Kind(
     "naive",
     "single, independent leaves",
-    "SPN",
+    SPN,
     {"factorization": "naive"},
     {
         "threshold": [2.0, 3.0, 5.0],
@@ -80,7 +81,7 @@ INDEPENDENT = Kind(
 TREES = Kind(
     "chow-liu",
     "single, Chow-Liu trees",
-    "SPN",
+    SPN,
     {"factorization": "chow-liu"},
     {
         "threshold": [1.0, 2.0, 3.0],
@@ -96,7 +97,7 @@ TREES = Kind(
 ENSEMBLE = Kind(
     "ensemble",
     "ensemble, Chow-Liu trees",
-    "SPNEnsemble",
+    SPNEnsemble,
     {"factorization": "chow-liu", "n_members": 20, "max_rounds": 10},
     {"threshold": [2.0, 3.0], "min_rows": [30, 60], "n_clusters": [2, 3]},
     {"threshold": [2.0], "min_rows": [60], "n_clusters": [2, 3]},

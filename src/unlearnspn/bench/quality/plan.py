@@ -34,8 +34,7 @@ class Plan:
             left_out += [f"{name} is not part of a quick run" for name in wanted if name in _NOT_QUICK]
             wanted = [name for name in wanted if name not in _NOT_QUICK]
         chosen = [KINDS[name] for name in _listed(models, list(KINDS), "--models", "models")]
-        left_out += [f"{kind.title}: this version has no {kind.estimator}" for kind in chosen if not kind.exists]
-        return cls(folder, wanted, [kind for kind in chosen if kind.exists], jobs, quick, left_out)
+        return cls(folder, wanted, chosen, jobs, quick, left_out)
 
     def claims(self, name: str) -> bool:
         """Tell whether a set is learned as published figures were."""
@@ -43,7 +42,7 @@ class Plan:
 
     def parameters(self) -> dict[str, Any]:
         """Return what the run depends on."""
-        kinds = [asdict(kind) for kind in self.kinds]
+        kinds = [{**asdict(kind), "estimator": kind.estimator.__name__} for kind in self.kinds]
         return {"sets": self.names, "models": kinds, "jobs": self.jobs, "quick": self.quick}
 
 

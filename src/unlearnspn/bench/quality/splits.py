@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from unlearnspn.bench.datasets import load_binary
-
-_TUNING_SHARE = 0.1
+from unlearnspn.bench.datasets import load_binary, split_for_tuning
 
 
 @dataclass(frozen=True)
@@ -39,5 +37,4 @@ def load_splits(folder: Path, name: str) -> Splits:
     valid, test = (load_binary(folder, name, split).frame for split in ("valid", "test"))
     if has_train_split(folder, name):
         return Splits(load_binary(folder, name, "train").frame, valid, test)
-    border = round(len(valid) * (1 - _TUNING_SHARE))
-    return Splits(valid.iloc[:border], valid.iloc[border:], test)
+    return Splits(*split_for_tuning(valid), test)

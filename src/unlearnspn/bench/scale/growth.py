@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from unlearnspn import SPN
 from unlearnspn.bench.checking import Digests, require_equal
 from unlearnspn.bench.datasets import Dataset
-from unlearnspn.bench.memory import resident_bytes
+from unlearnspn.bench.memory import peak_bytes, resident_bytes
 from unlearnspn.bench.scale.plan import Case
 from unlearnspn.bench.timing import Stopwatch
 
 _WARM_UP_ROWS = 2000
-#: Up to so many rows, the model is compared with a fresh fit after so many removals; at the end in any case.
-_CHECK_OFTEN_BELOW, _CHECK_EVERY = 50_000, 50
+#: Up to so many rows, the model is compared with a fresh fit after each single removal, or after so many of them; after
+#: the last one, and after each batch, in any case.
+_CHECK_EACH_UP_TO, _CHECK_OFTEN_UP_TO, _OFTEN = 2000, 50_000, 50
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,14 @@ class Growth:
     n_rows: int
     n_columns: int
     train: float
-    #: What stayed in memory when the table was gone; None where the system does not tell.
+    #: What stayed in memory when the table was gone, and the most that the process ever held, with the second model
+    #: that the first is compared with; None where the system does not tell.
     kept_bytes: int | None
+    peak_bytes: int | None
     unlearn: list[float]
     batches: list[float]
-    #: After which requests both digests were compared with a fresh fit.
-    checked: list[str]
+    #: After which of the single removals both digests were compared with a fresh fit; after a batch they always were.
+    checked: list[int]
 
 
 def measure_growth(case: Case, removals: int, batches: int, batch_share: float, **params: Any) -> Growth:
@@ -44,18 +47,22 @@ def measure_growth(case: Case, removals: int, batches: int, batch_share: float, 
     spn, train = _train(case.load(), params)
     after = resident_bytes()
     data = case.load()  # again, and the same: for fresh fits
-    rows = np.random.default_rng(0).permutation(len(data.frame))
-    n_batch = max(1, round(batch_share * len(rows)))
-    check = _Check(spn, data, params)
-    seconds, in_batches = _remove(spn, rows[:removals].tolist(), check), []
-    for start in range(removals, removals + batches * n_batch, n_batch):
-        batch = rows[start : start + n_batch].tolist()
-        with Stopwatch() as watch:
-            spn.unlearn(batch)
-        in_batches.append(watch.seconds)
-    check(rows[: removals + batches * n_batch].tolist(), f"{batches} batches of {n_batch:,}")
+    n_rows = len(data.frame)
+    order = np.random.default_rng(0).permutation(n_rows).tolist()
+    n_batch, checked = max(1, round(batch_share * n_rows)), _checked(removals, n_rows)
+    forgetting = _Forgetting(spn)
+    singles = [
+        forgetting.remove([name], f"removal {number}" if number in checked else None)
+        for number, name in enumerate(order[:removals], start=1)
+    ]
+    starts = range(removals, removals + batches * n_batch, n_batch)
+    in_batches = [
+        forgetting.remove(order[start : start + n_batch], f"batch {number}")
+        for number, start in enumerate(starts, start=1)
+    ]
+    forgetting.require_equal_to_fresh_fits(data, params)
     kept = None if before is None or after is None else after - before
-    return Growth(*data.frame.shape, train, kept, seconds, in_batches, check.done)
+    return Growth(*data.frame.shape, train, kept, peak_bytes(), singles, in_batches, checked)
 
 
 def _warm_up(case: Case, params: dict[str, Any]) -> None:
@@ -74,29 +81,39 @@ def _train(data: Dataset, params: dict[str, Any]) -> tuple[SPN, float]:
     return spn, watch.seconds
 
 
-def _remove(spn: SPN, leaving: list[int], check: _Check) -> list[float]:
-    seconds = []
-    for number, name in enumerate(leaving, start=1):
+def _checked(removals: int, n_rows: int) -> list[int]:
+    """Return after which single removals the model is compared with a fresh fit, which takes long on a large table.
+
+    >>> _checked(3, 1000), _checked(120, 10_000), _checked(200, 1_000_000)
+    ([1, 2, 3], [50, 100, 120], [200])
+    """
+    every = 1 if n_rows <= _CHECK_EACH_UP_TO else _OFTEN if n_rows <= _CHECK_OFTEN_UP_TO else removals
+    return sorted({*range(every, removals, every), removals})
+
+
+@dataclass
+class _Forgetting:
+    """A model that records leave, and what it was after some requests.
+
+    It is compared when all records have left: a fresh fit in between would take the caches of the next removal.
+    """
+
+    spn: SPN
+    gone: list[int] = field(default_factory=list)
+    moments: list[tuple[str, int, Digests]] = field(default_factory=list)
+
+    def remove(self, leaving: list[int], when: str | None) -> float:
+        """Remove records, note what the model is then if the moment has a name, and return the seconds."""
         with Stopwatch() as watch:
-            spn.unlearn([name])
-        seconds.append(watch.seconds)
-        often = len(check.data.frame) <= _CHECK_OFTEN_BELOW and number % _CHECK_EVERY == 0
-        if often or number == len(leaving):
-            check(leaving[:number], f"removal {number}")
-    return seconds
+            self.spn.unlearn(leaving)
+        self.gone += leaving
+        if when is not None:
+            self.moments.append((when, len(self.gone), Digests.of(self.spn)))
+        return watch.seconds
 
-
-class _Check:
-    """Compares a model with fresh fits on what is left of its table."""
-
-    def __init__(self, spn: SPN, data: Dataset, params: dict[str, Any]) -> None:
-        self.spn = spn
-        self.data = data
-        self.params = params
-        self.done: list[str] = []
-
-    def __call__(self, gone: list[int], when: str) -> None:
-        left = np.delete(np.arange(len(self.data.frame)), gone)
-        fresh = self.data.spn(**self.params).fit(self.data.frame.iloc[left], ids=left)
-        require_equal(Digests.of(self.spn), Digests.of(fresh), f"{self.data.name}, after {when}")
-        self.done.append(when)
+    def require_equal_to_fresh_fits(self, data: Dataset, params: dict[str, Any]) -> None:
+        """Raise unless the model was at each moment the one that what was left of its table gives."""
+        for when, n_gone, digests in self.moments:
+            left = np.delete(np.arange(len(data.frame)), self.gone[:n_gone])
+            fresh = data.spn(**params).fit(data.frame.iloc[left], ids=left)
+            require_equal(digests, Digests.of(fresh), f"{data.name}, after {when}")

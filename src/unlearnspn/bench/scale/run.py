@@ -22,6 +22,9 @@ MEDIAN_MS, P99_PERCENT, BATCH_PERCENT, MEDIAN_GROWTH = at_most(1.0), at_most(1.0
 LARGE, SMALL = 1_000_000, 10_000
 #: The columns that the targets of training and memory are meant for.
 LARGE_COLUMNS = 50
+#: The generated table that has to run in so many GiB.
+HUGE, HUGE_COLUMNS, PEAK_GIB = 10_000_000, 20, at_most(24.0)
+_GIB = 2**30
 
 
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
@@ -33,7 +36,7 @@ def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
         growth = _in_a_new_process(case, plan)
         training.rows.append(training_row(case, growth))
         removal.rows.append(removal_row(case, growth))
-        removal.notes.append(f"{case}: equal to a fresh fit after {', '.join(growth.checked)}.")
+        removal.notes.append(f"{case}: equal to a fresh fit after {_said_of_checks(growth)}.")
         medians[case.n_rows] = float(np.median(growth.unlearn))
         bar.step()
     yield training
@@ -62,6 +65,9 @@ def training_row(case: Case, growth: Growth) -> Row:
         times = growth.kept_bytes / (8 * growth.n_rows * growth.n_columns)
         row["bytes_per_record"] = growth.kept_bytes / growth.n_rows
         row["times_records"] = Figure(times, None, _only_if(meant, TIMES_RECORDS))
+    if growth.peak_bytes is not None:
+        is_huge = case.is_generated(HUGE, HUGE_COLUMNS)
+        row["peak_gib"] = Figure(growth.peak_bytes / _GIB, None, _only_if(is_huge, PEAK_GIB))
     return row
 
 
@@ -88,6 +94,12 @@ def removal_row(case: Case, growth: Growth) -> Row:
     }
 
 
+def _said_of_checks(growth: Growth) -> str:
+    if len(growth.checked) == len(growth.unlearn):
+        return "each removal and each batch"
+    return f"removal {', '.join(map(str, growth.checked))} and each batch"
+
+
 def _only_if(meant: bool, target: Target) -> Target | None:
     return target if meant else None
 
@@ -100,10 +112,12 @@ def _training_section(plan: Plan) -> Section:
         Column("train_s", "train\ns", 2),
         Column("bytes_per_record", "bytes a\nrecord", 0),
         Column("times_records", "times\nfloat64", 2),
+        Column("peak_gib", "peak\nGiB", 2),
     ]
     notes = [
         f"SPN(min_rows={plan.min_rows!r}) from a data frame. Bytes: what stays in the process when the table is gone; "
-        "beside it, how many times the records as float64."
+        "beside it, how many times the records as float64. Peak: the most that the process ever held, with the table, "
+        "and with the second model that the first is compared with."
     ]
     return Section("training", "Training and memory", columns, notes=notes)
 
@@ -123,7 +137,8 @@ def _removal_section(plan: Plan) -> Section:
     ]
     notes = [
         f"{plan.removals} removals one by one, then {plan.batches} batches of {plan.batch_share:.0%} of the rows each, "
-        "of which the median is shown, the mean and the worst."
+        "of which the median is shown, the mean and the worst. Both digests are compared with a fresh fit's after each "
+        "batch, and after each single removal where a fit takes little; of large tables after the last one only."
     ]
     return Section("removal", "Removals", columns, notes=notes)
 

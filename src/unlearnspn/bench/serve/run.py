@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 from unlearnspn.bench.figures import Figure, at_least
 from unlearnspn.bench.peers.client import Worker
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, OURS, SPFLOW
 from unlearnspn.bench.progress import Bar
 from unlearnspn.bench.reports import Column, Row, Section
 from unlearnspn.bench.serve.plan import Plan
-from unlearnspn.bench.serve.scoring import DEEPROB_KIT, OURS, SPFLOW, Problem, Result, compare, time_second_process
+from unlearnspn.bench.serve.scoring import Problem, Result, compare, time_second_process
 
 NAME = "serve"
 

@@ -14,12 +14,12 @@ import numpy as np
 from unlearnspn.bench.coded import Rows, coded
 from unlearnspn.bench.datasets import load
 from unlearnspn.bench.peers.client import Learned, Worker
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, OURS, SPFLOW, SPFLOW_OPTIONS
 from unlearnspn.bench.serve.plan import N_LEARNED, SEED, Plan
 
-OURS, SPFLOW, DEEPROB_KIT = "unlearnspn", "SPFlow", "deeprob-kit"
 #: As the paper did, and deeprob-kit as it does by default.
 _PEER_OPTIONS: dict[str, dict[str, Any]] = {
-    SPFLOW: {"min_instances_slice": 200, "cpus": 1},
+    SPFLOW: SPFLOW_OPTIONS,
     DEEPROB_KIT: {"min_rows_slice": 200, "random_state": SEED},
 }
 #: Independent leaves and two clusters, as theirs: trees would make ours several times as large.
