@@ -7,7 +7,7 @@ from unlearnspn import SPN
 from unlearnspn.bench.checking import NotRetrainedError
 from unlearnspn.bench.scale.growth import Growth, measure_growth
 from unlearnspn.bench.scale.plan import Case, Plan, read_sizes
-from unlearnspn.bench.scale.run import removal_row, training_row
+from unlearnspn.bench.scale.run import query_row, removal_row, training_row
 
 
 def test_one_table_is_measured_and_checked():
@@ -18,6 +18,8 @@ def test_one_table_is_measured_and_checked():
     assert growth.peak_bytes > growth.n_rows * growth.n_columns * 8
     assert len(growth.batches) == 2
     assert min(growth.batches) > 0
+    assert growth.first_query > 0
+    assert len(growth.next_queries) == 20
 
 
 @pytest.mark.parametrize("kind", ["removal", "batch"])
@@ -41,7 +43,9 @@ SINGLES = [0.001] * 198 + [0.02, 0.5]
 
 
 def test_figures_of_a_large_table():
-    growth = Growth(1_000_000, 50, 50.0, 1_200_000_000, 3 * 2**30, SINGLES, [1.0, 40.0, 2.0], [200])
+    growth = Growth(
+        1_000_000, 50, 50.0, 1_200_000_000, 3 * 2**30, SINGLES, [1.0, 40.0, 2.0], [200], 10.0, [0.4, 0.5, 7.0]
+    )
     case = Case("generated", 1_000_000, 50)
     training, removal = training_row(case, growth), removal_row(case, growth)
     assert training["train_s"].reached
@@ -56,6 +60,9 @@ def test_figures_of_a_large_table():
     assert removal["batch_percent"].reached
     assert removal["mean_batch_percent"] == pytest.approx(86.0 / 3)
     assert removal["worst_batch_percent"] == pytest.approx(80.0)
+    queries = query_row(case, growth)
+    assert (queries["first_s"], queries["first_percent"]) == (10.0, 20.0)
+    assert (queries["next_ms"], queries["next_percent"]) == (500.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +78,13 @@ def test_figures_of_a_large_table():
     ],
 )
 def test_targets_are_those_of_the_tables_they_are_meant_for(case, with_targets):
-    growth = Growth(case.n_rows or 30_000, case.n_columns or 14, 5.0, 10_000_000, 10**9, [0.1], [0.1], [])
+    growth = Growth(case.n_rows or 30_000, case.n_columns or 14, 5.0, 10_000_000, 10**9, [0.1], [0.1], [], 1.0, [0.1])
     figures = {**training_row(case, growth), **removal_row(case, growth)}
     assert {name for name, figure in figures.items() if getattr(figure, "target", None)} == with_targets
 
 
 def test_without_a_figure_of_memory_none_is_shown():
-    growth = Growth(10_000, 50, 5.0, None, None, [0.1], [0.1], [])
+    growth = Growth(10_000, 50, 5.0, None, None, [0.1], [0.1], [], 1.0, [0.1])
     row = training_row(Case("generated", 10_000, 50), growth)
     assert not {"times_records", "peak_gib"} & set(row)
 

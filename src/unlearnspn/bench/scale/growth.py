@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from unlearnspn import SPN
 from unlearnspn.bench.checking import Digests, require_equal
@@ -18,6 +19,9 @@ _WARM_UP_ROWS = 2000
 #: Up to so many rows, the model is compared with a fresh fit after each single removal, or after so many of them; after
 #: the last one, and after each batch, in any case.
 _CHECK_EACH_UP_TO, _CHECK_OFTEN_UP_TO, _OFTEN = 2000, 50_000, 50
+
+#: So many queries are asked, each after another removal.
+_QUERIES = 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Growth:
     batches: list[float]
     #: After which of the single removals both digests were compared with a fresh fit; after a batch they always were.
     checked: list[int]
+    #: The first query of all, for which the whole circuit is derived, and queries right after a removal.
+    first_query: float
+    next_queries: list[float]
 
 
 def measure_growth(case: Case, removals: int, batches: int, batch_share: float, **params: Any) -> Growth:
@@ -60,9 +67,15 @@ def measure_growth(case: Case, removals: int, batches: int, batch_share: float, 
         forgetting.remove(order[start : start + n_batch], f"batch {number}")
         for number, start in enumerate(starts, start=1)
     ]
+    row, leaving = data.frame.iloc[:1], order[removals + batches * n_batch :][:_QUERIES]
+    first_query = _ask(spn, row)
+    next_queries = []
+    for name in leaving:
+        forgetting.remove([name], "the removals before queries" if name == leaving[-1] else None)
+        next_queries.append(_ask(spn, row))
     forgetting.require_equal_to_fresh_fits(data, params)
     kept = None if before is None or after is None else after - before
-    return Growth(*data.frame.shape, train, kept, peak_bytes(), singles, in_batches, checked)
+    return Growth(*data.frame.shape, train, kept, peak_bytes(), singles, in_batches, checked, first_query, next_queries)
 
 
 def _warm_up(case: Case, params: dict[str, Any]) -> None:
@@ -72,6 +85,7 @@ def _warm_up(case: Case, params: dict[str, Any]) -> None:
     for leaving in range(20):
         spn.unlearn([leaving])
     spn.unlearn(list(range(20, 60)))
+    _ask(spn, data.frame.iloc[:1])
 
 
 def _train(data: Dataset, params: dict[str, Any]) -> tuple[SPN, float]:
@@ -79,6 +93,13 @@ def _train(data: Dataset, params: dict[str, Any]) -> tuple[SPN, float]:
     with Stopwatch() as watch:
         spn.fit(data.frame)
     return spn, watch.seconds
+
+
+def _ask(spn: SPN, row: pd.DataFrame) -> float:
+    """Return the seconds that it takes to score a row."""
+    with Stopwatch() as watch:
+        spn.score_samples(row)
+    return watch.seconds
 
 
 def _checked(removals: int, n_rows: int) -> list[int]:

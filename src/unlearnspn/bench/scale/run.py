@@ -29,18 +29,20 @@ _GIB = 2**30
 
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
     """Measure all tables."""
-    training, removal = _training_section(plan), _removal_section(plan)
+    training, removal, queries = _training_section(plan), _removal_section(plan), _query_section()
     bar.begin("growing", len(plan.cases))
     medians: dict[int | None, float] = {}
     for case in plan.cases:
         growth = _in_a_new_process(case, plan)
         training.rows.append(training_row(case, growth))
         removal.rows.append(removal_row(case, growth))
+        queries.rows.append(query_row(case, growth))
         removal.notes.append(f"{case}: equal to a fresh fit after {_said_of_checks(growth)}.")
         medians[case.n_rows] = float(np.median(growth.unlearn))
         bar.step()
     yield training
     yield removal
+    yield queries
     if {SMALL, LARGE} <= set(medians):
         yield _median_section(medians[LARGE] / medians[SMALL])
 
@@ -94,6 +96,19 @@ def removal_row(case: Case, growth: Growth) -> Row:
     }
 
 
+def query_row(case: Case, growth: Growth) -> Row:
+    """Return what queries took that had to bring the circuit up to date."""
+    after_removal = float(np.median(growth.next_queries))
+    return {
+        "data": str(case),
+        "rows": growth.n_rows,
+        "first_s": growth.first_query,
+        "first_percent": 100.0 * growth.first_query / growth.train,
+        "next_ms": 1e3 * after_removal,
+        "next_percent": 100.0 * after_removal / growth.train,
+    }
+
+
 def _said_of_checks(growth: Growth) -> str:
     if len(growth.checked) == len(growth.unlearn):
         return "each removal and each batch"
@@ -141,6 +156,21 @@ def _removal_section(plan: Plan) -> Section:
         "batch, and after each single removal where a fit takes little; of large tables after the last one only."
     ]
     return Section("removal", "Removals", columns, notes=notes)
+
+
+def _query_section() -> Section:
+    columns = [
+        Column("data", "table"),
+        Column("first_s", "first\ns", 2),
+        Column("first_percent", "% of\ntraining", 0),
+        Column("next_ms", "after a removal\nms", 0),
+        Column("next_percent", "% of\ntraining", 1),
+    ]
+    notes = [
+        "The log-density of one row. The first query derives the whole circuit, one after a removal what has changed "
+        "of it: the median of some. Further ones have nothing to derive."
+    ]
+    return Section("queries", "Queries", columns, notes=notes)
 
 
 def _median_section(times: float) -> Section:
