@@ -1,14 +1,24 @@
-"""SPFlow in a process of its own; its environment is made by the first test that asks for it."""
+"""Peers in processes of their own; an environment is made by the first test that asks for it."""
 
 import pytest
 
 from unlearnspn.bench.peers.client import Worker
 from unlearnspn.bench.peers.environment import why_not
+from unlearnspn.bench.peers.libraries import DEEPROB_KIT, SPFLOW
 
 
 @pytest.fixture(scope="session")
 def spflow():
+    yield from working(SPFLOW)
+
+
+@pytest.fixture(scope="session")
+def deeprob_kit():
+    yield from working(DEEPROB_KIT)
+
+
+def working(library):
     if reason := why_not():
         pytest.skip(reason)
-    with Worker("SPFlow") as worker:
+    with Worker(library) as worker:
         yield worker
