@@ -150,6 +150,10 @@ class _PatientKernel(_Kernel):
         self._seconds = 0.0
         self._looked_up: set[object] = set()
 
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        return interpreted(self.py_func, {})
+
     @contextmanager
     def _counting_seconds(self) -> Iterator[None]:
         # Inner kernels may be compiled meanwhile.
@@ -197,12 +201,9 @@ class _LateKernel(_PatientKernel):
                     return run(self._interpreted, arguments)
             except Exception:
                 pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
-        self.__class__ = _Kernel
+        # From now on Python calls the compiler's own method; what a call in another thread still needs stays.
+        self.__class__ = _PatientKernel
         return self(*arguments)
-
-    @cached_property
-    def _interpreted(self) -> Callable[..., Any]:
-        return interpreted(self.py_func, {})
 
 
 class _InnerKernel(_PatientKernel):
