@@ -132,6 +132,15 @@ def test_all_is_compiled_on_demand(summing, monkeypatch):
     assert len(summing.overloads) == 1
 
 
+def test_another_demand_is_an_error(summing, monkeypatch):
+    monkeypatch.setenv("UNLEARNSPN_COMPILE", "Always")
+    with pytest.raises(ValueError, match="UNLEARNSPN_COMPILE is 'Always': set it to 'always', or leave it unset"):
+        summing(CODES, np.zeros(3, np.int64))
+    monkeypatch.setenv("UNLEARNSPN_COMPILE", "")
+    assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert not summing.overloads
+
+
 def test_what_is_on_disk_is_used(summing):
     summing.compile(tuple(map(summing.typeof_pyval, (CODES, np.zeros(3, np.int64)))))
     other = late_kernel(elements)(sum_doubled)
