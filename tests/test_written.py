@@ -1,11 +1,13 @@
 """Late kernels: run as they are written they do what they do compiled, bit for bit, and are compiled when that pays."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import current_thread, main_thread
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from numba.core import config
+from numba.core.registry import CPUDispatcher
 from sklearn.datasets import load_wine
 
 from both_ways import both_ways, late_kernels
@@ -130,6 +132,15 @@ def test_all_is_compiled_on_demand(summing, monkeypatch):
     assert len(summing.overloads) == 1
 
 
+def test_another_demand_is_an_error(summing, monkeypatch):
+    monkeypatch.setenv("UNLEARNSPN_COMPILE", "Always")
+    with pytest.raises(ValueError, match="UNLEARNSPN_COMPILE is 'Always': set it to 'always', or leave it unset"):
+        summing(CODES, np.zeros(3, np.int64))
+    monkeypatch.setenv("UNLEARNSPN_COMPILE", "")
+    assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert not summing.overloads
+
+
 def test_what_is_on_disk_is_used(summing):
     summing.compile(tuple(map(summing.typeof_pyval, (CODES, np.zeros(3, np.int64)))))
     other = late_kernel(elements)(sum_doubled)
@@ -141,6 +152,19 @@ def test_in_threads_kernels_are_compiled(summing):
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(summing, CODES, np.zeros(3, np.int64)).result() == 712
     assert len(summing.overloads) == 1
+
+
+def test_a_kernel_may_become_compiled_in_another_thread_meanwhile(at_leisure):
+    def work(codes, found):
+        if current_thread() is main_thread():
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(summing, codes, found.copy()).result()
+        return 0
+
+    summing = late_kernel(work)(sum_doubled)
+    assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert len(summing.overloads) == 1
+    assert type(summing).__call__ is CPUDispatcher.__call__
 
 
 def test_what_the_interpreter_refuses_is_compiled_and_leaves_no_traces(at_leisure):

@@ -147,7 +147,6 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
         used += parts.size
         lines[i, 4], lines[i, 5], lines[i, 6] = used, words[node + INDEPENDENCE], words[node + CLUSTERING]
         lines[i, 7] = has_leaves_outside(words, node)
-        words[node + DIGESTED] = 1
     return buffer[:used], lines
 
 
@@ -170,6 +169,8 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
         released = _hash([described[8 * start : 8 * middle], more, *[each for each, _ in below]])
         kept = [described[8 * middle : 8 * end], more_kept, *[each for _, each in below], released]
         digests[node] = released, _hash(kept)
+    # Not before: until all are known, an interruption or an error has all of them hashed again.
+    network.words[lines[:, 0] + DIGESTED] = 1
     return digests[network.root]
 
 

@@ -18,6 +18,7 @@ from unlearnspn.circuit.mixing import mix
 from unlearnspn.errors import LastRecordError
 from unlearnspn.hashing import fingerprint
 from unlearnspn.ids import RecordId, require_found
+from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.leaves import check_support
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.model import Model, Settings
@@ -147,10 +148,12 @@ class Ensemble:
             )
         started = time.perf_counter()
         before = self.digests
-        revised = self._revise_members(_divide(self.subsampling, minus, ids, table), dry_run)
-        after = self._digest([each.digests for each in revised])
-        if not dry_run:
-            self._adopt([each.member for each in revised], minus, ids, after)
+        parts = _divide(self.subsampling, minus, ids, table)
+        with Uninterrupted() as uninterrupted:
+            revised = self._revise_members(parts, dry_run, uninterrupted)
+            after = self._digest([each.digests for each in revised])
+            if not dry_run:
+                self._adopt([each.member for each in revised], minus, ids, after)
         return _summary(
             revised,
             records_removed=len(minus),
@@ -163,23 +166,24 @@ class Ensemble:
             dry_run=dry_run,
         )
 
-    def _revise_members(self, parts: Sequence[_Part], dry_run: bool) -> list[_Revised]:
+    def _revise_members(self, parts: Sequence[_Part], dry_run: bool, uninterrupted: Uninterrupted) -> list[_Revised]:
         """Carry a request out in all members; if one fails, those before are as they were."""
         revised: list[_Revised] = []
         begun: list[tuple[Model, tuple[str, str], _Part]] = []
         try:
-            for number, (member, part) in enumerate(zip(self.members, parts, strict=True)):
-                if not part.minus and not part.ids:
-                    revised.append(_Revised(member, _digests_of(member)))
-                elif member is None:
-                    fresh = part.learn(member_settings(self.settings, self.subsampling, number))
-                    revised.append(_Revised(fresh, fresh.digests, learned=True))
-                elif len(member.records) - len(part.minus) + len(part.ids) == 0:
-                    revised.append(_Revised(None, None))
-                else:
-                    begun.append((member, member.digests, part.opposite(member)))
-                    report = member.revise(*part, dry_run)
-                    revised.append(_Revised(member, (report.digest_after, report.state_digest_after), report))
+            with uninterrupted.except_here():
+                for number, (member, part) in enumerate(zip(self.members, parts, strict=True)):
+                    if not part.minus and not part.ids:
+                        revised.append(_Revised(member, _digests_of(member)))
+                    elif member is None:
+                        fresh = part.learn(member_settings(self.settings, self.subsampling, number))
+                        revised.append(_Revised(fresh, fresh.digests, learned=True))
+                    elif len(member.records) - len(part.minus) + len(part.ids) == 0:
+                        revised.append(_Revised(None, None))
+                    else:
+                        begun.append((member, member.digests, part.opposite(member)))
+                        report = member.revise(*part, dry_run)
+                        revised.append(_Revised(member, (report.digest_after, report.state_digest_after), report))
         except BaseException:
             # Removing what came and adding what went gives the very models from before: that is what they guarantee.
             for begun_member, before, opposite in begun:

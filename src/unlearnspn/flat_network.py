@@ -242,12 +242,12 @@ class FlatNetwork:
         return self.used, self._next_outside
 
     def rewind(self, mark: tuple[int, int]) -> None:
-        """Wipe what was written since."""
+        """Wipe what was written since, be it that nobody got to know of it."""
         used, next_outside = mark
         for known, first in ((self.digests, used), (self.outside, next_outside)):
             for place in [place for place in known if place >= first]:
                 del known[place]
-        self.words[used : self.used] = 0
+        self.words[used:] = 0
         self.used, self._next_outside = mark
 
     def trim(self) -> None:

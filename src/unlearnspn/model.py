@@ -25,6 +25,7 @@ from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId, require_found
 from unlearnspn.independence import IndependenceTest
+from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.network import Node
@@ -217,18 +218,19 @@ class Model:
             )
         started = time.perf_counter()
         before = self.digests
-        staged = self.records.stage(slots, ids, table)
-        request = _Request(self, staged)
-        try:
-            request.carry_out()
-        except BaseException:
-            request.take_back()
-            raise
-        if dry_run:
-            request.note_touched()
-            request.take_back()
-        else:
-            request.commit()
+        with Uninterrupted() as uninterrupted:
+            request = _Request(self, self.records.stage(slots, ids, table))
+            try:
+                with uninterrupted.except_here():
+                    request.carry_out()
+            except BaseException:
+                request.take_back()
+                raise
+            if dry_run:
+                request.note_touched()
+                request.take_back()
+            else:
+                request.commit()
         revision = request.revision
         return Report(
             records_removed=len(minus),
@@ -357,6 +359,7 @@ class _Request:
 
     def take_back(self) -> None:
         """Leave everything as it was."""
+        self.model._digests = None
         self.revision.take_back()
         self.model.network.inside = self.model.learner.inside
         self.model.network.outdated.clear()
@@ -364,7 +367,6 @@ class _Request:
         if self.staged.plus.size:
             # Room that was made for new records has been given back.
             self.model.learner = self.model.settings.learner(self.model.records, self.model.records.encoding)
-        self.model._digests = None
 
     def note_touched(self) -> None:
         """Tell what has been touched, or will be; taking a change back leaves nodes without digests."""

@@ -262,8 +262,13 @@ def _know(
     return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds)
 
 
-def _steps_of_rebuilding(words: Words, used: int, ground: Ground, node: int, *_: Rows) -> int:
-    return steps_of_learning(ground, int(words[node + WIDTH]), int(words[node + N_RECORDS]))
+def _steps_of_rebuilding(
+    words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows
+) -> int:
+    n_records = int(words[node + N_RECORDS])
+    if minus.size + plus.size > max(LARGE_SHARE * (n_records + plus.size - minus.size), 1):
+        return n_records
+    return steps_of_learning(ground, int(words[node + WIDTH]), n_records)
 
 
 @late_kernel(_steps_of_rebuilding)

@@ -18,6 +18,7 @@ from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Words, add_value, carry, plain
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import sum_keys
+from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
@@ -139,8 +140,10 @@ class Revision:
 
     def _follow(self, visits: Words, rows: Rows, answered: int) -> Trail:
         """Walk as far as compiled code can; `answered` is a node whose variables form the same groups as before."""
-        trail = Trail(walk(self.network.words, self.learner.ground, visits, rows, answered))
-        self._journal.append(trail)
+        # A walk that is over must be known, or it could not be taken back.
+        with Uninterrupted():
+            trail = Trail(walk(self.network.words, self.learner.ground, visits, rows, answered))
+            self._journal.append(trail)
         self.network.forget_shown(trail.steps[::STEP])
         return trail
 

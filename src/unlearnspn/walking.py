@@ -45,11 +45,13 @@ from unlearnspn.compiling import IN, OUT, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words, add_value, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import mix64, mix_member, unsigned
-from unlearnspn.independence.asked_pairs import answers_hold, keeps_tables, shift_pairs, wants_tables
+from unlearnspn.independence.asked_pairs import N_PAIRS, answers_hold, keeps_tables, shift_pairs, wants_tables
 from unlearnspn.rebuilding import LARGE_SHARE, holder_of_rows, pairs_of, rows_staying
 
 #: So many rows are looked at in one go where all there are may have to be.
 _CHUNK = 1024
+#: With more rows than this, what is known of pairs is counted anew rather than shifted by each of them.
+_FEW_ROWS = 10
 
 
 class Trail:
@@ -431,7 +433,38 @@ def _go_down(
     return rows, n_rows
 
 
-@late_kernel(per_row(20_000))
+def _steps_of_shift(words: Words, node: int, n_rows: int) -> int:
+    """Return about how many steps the interpreter takes to make a change of so many rows at a node."""
+    width, start = int(words[node + WIDTH]), int(words[node + INDEPENDENCE])
+    n_pairs = int(words[node + start + N_PAIRS]) if start > 0 else 0
+    return 100 * width * n_rows + 200 * n_pairs * min(n_rows, _FEW_ROWS)
+
+
+def _steps_below(words: Words, ground: Ground, node: int, n_rows: int) -> int:
+    """Return about how many steps it takes below a node: pairs are asked again of clusters that are large enough."""
+    width, n_records, n_clusters = int(words[node + WIDTH]), int(words[node + N_RECORDS]), max(ground.n_clusters, 2)
+    steps, n_records = 100 * width * n_rows, n_records // n_clusters
+    while n_records > ground.min_rows:
+        steps += 100 * width * width * n_rows
+        n_records //= n_clusters
+    return steps
+
+
+def _steps_of_walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: int) -> int:
+    steps = 0
+    for node, start, middle, end in visits.reshape(-1, VISIT).tolist():
+        n_rows, n_after = end - start, int(words[node + N_RECORDS]) + (end - middle) - (middle - start)
+        if n_rows <= max(LARGE_SHARE * n_after, 1):
+            steps += _steps_of_shift(words, node, n_rows) + _steps_below(words, ground, node, n_rows)
+    return steps
+
+
+def _steps_of_walking_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> int:
+    made = (step for step in steps.reshape(-1, STEP).tolist() if step[-1] in (MADE, MADE_INSIDE))
+    return sum(_steps_of_shift(words, node, end - start) for node, start, _, end, _ in made)
+
+
+@late_kernel(_steps_of_walk)
 def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: int) -> Words:
     """Walk down from some nodes, and return where their changes were made and where they could not be.
 
@@ -464,7 +497,7 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: i
     return trail
 
 
-@late_kernel(per_row(20_000))
+@late_kernel(_steps_of_walking_back)
 def walk_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> None:
     """Take back what a walk has changed."""
     nothing = np.empty(0, np.int64)

@@ -72,6 +72,13 @@ def compile_always() -> None:
     os.environ[_VARIABLE] = _ALWAYS
 
 
+def _compiles_always() -> bool:
+    wanted = os.environ.get(_VARIABLE)
+    if wanted and wanted != _ALWAYS:
+        raise ValueError(f"{_VARIABLE} is {wanted!r}: set it to {_ALWAYS!r}, or leave it unset to compile what pays")
+    return bool(wanted)
+
+
 def compile_for(function: Callable[..., object], *arguments: Any) -> None:
     """Compile a kernel for arguments like these, without calling it."""
     compiled = cast(_Kernel, function)
@@ -150,6 +157,10 @@ class _PatientKernel(_Kernel):
         self._seconds = 0.0
         self._looked_up: set[object] = set()
 
+    @cached_property
+    def _interpreted(self) -> Callable[..., Any]:
+        return interpreted(self.py_func, {})
+
     @contextmanager
     def _counting_seconds(self) -> Iterator[None]:
         # Inner kernels may be compiled meanwhile.
@@ -167,7 +178,7 @@ class _PatientKernel(_Kernel):
     def _is_due(self, n_steps: int, arguments: tuple[Any, ...]) -> bool:
         """Tell whether to compile, or to use what is on disk."""
         return (
-            os.environ.get(_VARIABLE) == _ALWAYS
+            _compiles_always()
             or self._seconds + _SECONDS_A_STEP * n_steps > _PATIENCE * self._seconds_to_compile
             or self._is_cached(tuple(self._type_of(argument) for argument in arguments))
         )
@@ -197,12 +208,9 @@ class _LateKernel(_PatientKernel):
                     return run(self._interpreted, arguments)
             except Exception:
                 pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
-        self.__class__ = _Kernel
+        # From now on Python calls the compiler's own method; what a call in another thread still needs stays.
+        self.__class__ = _PatientKernel
         return self(*arguments)
-
-    @cached_property
-    def _interpreted(self) -> Callable[..., Any]:
-        return interpreted(self.py_func, {})
 
 
 class _InnerKernel(_PatientKernel):
