@@ -7,7 +7,10 @@ import pytest
 
 from both_ways import _copied
 from unlearnspn import SPN, flat_network, revision
+from unlearnspn.compiling import kernels
+from unlearnspn.compiling.work import copying
 from unlearnspn.compiling.written import interpreted, run
+from unlearnspn.growing import grow
 
 #: A line takes a microsecond or less, one that NumPy sees to some more. Some hundredths of a second do not matter.
 SHARE, LITTLE = 16, 20_000
@@ -78,3 +81,30 @@ def test_what_requests_take_is_foretold(shape, n_removed, parameters, foretold):
     assert walks
     for told, counted in walks:
         assert counted / SHARE - LITTLE < told < counted * SHARE + LITTLE
+
+
+@pytest.mark.parametrize(
+    ("shape", "parameters"), [((150, 4), {}), ((1000, 15), {}), ((300, 60), {}), ((300, 8), {"n_bins": 120})], ids=str
+)
+def test_what_learning_takes_is_foretold(shape, parameters, foretold):
+    SPN(**parameters).fit(depending(*shape))
+    ((_, told, counted),) = foretold
+    assert counted / 6 < told < counted * 2
+
+
+@pytest.mark.parametrize(("n_rows", "is_compiled"), [(150, False), (5_000, False), (15_000, False), (20_000, True)])
+def test_of_many_records_learning_is_compiled(n_rows, is_compiled):
+    spn = SPN().fit(depending(250, 15))
+    network, scope, rows = spn._model.network, np.arange(15), np.arange(n_rows)
+    n_steps = grow._work(network.words, 0, spn._model.learner.ground, scope, np.uint64(0), (False, False), rows)
+    copied = copying(depending(n_rows, 15), depending(n_rows, 15))
+    patience = kernels._PATIENCE * grow._seconds_to_compile
+    assert (kernels._SECONDS_A_STEP * (n_steps + copied) > patience) == is_compiled
+
+
+def test_what_changes_much_is_soon_rebuilt(foretold):
+    spn = SPN(min_rows=20, max_rounds=5).fit(depending(700, 8))
+    spn.unlearn(range(30), dry_run=True)
+    told = [told for name, told, counted in foretold if name == "rebuild" and counted < 3_000]
+    assert told
+    assert max(told) < LITTLE

@@ -357,19 +357,21 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
     return ends
 
 
-def steps_of_learning(ground: Ground, width: int, n_rows: int) -> int:
+def steps_of_learning(ground: Ground, scope: Scope, n_rows: int) -> int:
     """Return about how many steps the interpreter takes to learn from some rows, apart from inner kernels.
 
-    It is slow with each value of a row, more so in rounds of k-means, and with each pair of variables of a node.
+    It is slow with each value of a row, more so in rounds of k-means, and in nodes that are large enough to be split
+    with each pair of variables and each cell of their tables.
     """
-    n_nodes, n_rounds = 1 + n_rows // ground.min_rows, ground.max_rounds or 0
-    return (30 + 10 * n_rounds * ground.n_clusters) * width * n_rows + 50 * n_nodes * width * width
+    n_asked, n_rounds, n_cells = n_rows // ground.min_rows, ground.max_rounds or 0, int(ground.sizes[scope].sum()) ** 2
+    values = (20 + 10 * n_rounds * ground.n_clusters) * scope.size * n_rows
+    return values + n_asked * (50 * scope.size**2 + n_cells)
 
 
 def _steps_of_growth(
     words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows
 ) -> int:
-    return steps_of_learning(ground, scope.size, rows.size)
+    return steps_of_learning(ground, scope, rows.size)
 
 
 @late_kernel(_steps_of_growth)

@@ -24,7 +24,6 @@ from unlearnspn.blocks import (
     PARENT,
     ROWS,
     SPLIT_DATA,
-    WIDTH,
     numbers_at,
     parts_at,
     rows_at,
@@ -33,7 +32,7 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import revise_rounds
 from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
 from unlearnspn.clustering.space import label
-from unlearnspn.compiling import IN, OUT, elements, kernel, late_kernel, per_row
+from unlearnspn.compiling import IN, OUT, as_written, elements, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among, space_of
 from unlearnspn.growing import (
@@ -60,6 +59,8 @@ from unlearnspn.independence.asked_pairs import (
 )
 from unlearnspn.marginals import add_codes
 from unlearnspn.slices import Counts, Scope
+
+_read_scope = as_written(scope_at)
 
 #: If more than this share of a node changes, it is grown anew, so that a large change is not walked in vain.
 LARGE_SHARE = 0.25
@@ -268,7 +269,7 @@ def _steps_of_rebuilding(
     n_records = int(words[node + N_RECORDS])
     if minus.size + plus.size > max(LARGE_SHARE * (n_records + plus.size - minus.size), 1):
         return n_records
-    return steps_of_learning(ground, int(words[node + WIDTH]), n_records)
+    return steps_of_learning(ground, _read_scope(words, node), n_records)
 
 
 @late_kernel(_steps_of_rebuilding)
