@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from both_ways import _copied
-from unlearnspn import SPN, flat_network, revision
+from unlearnspn import SPN, Range, flat_network, revision
+from unlearnspn.circuit import conditioning
 from unlearnspn.compiling import kernels
 from unlearnspn.compiling.work import copying
 from unlearnspn.compiling.written import interpreted, run
@@ -49,8 +50,10 @@ def foretold(monkeypatch):
 
         monkeypatch.setattr(module, name, call)
 
-    for module, name in ((revision, "walk"), (revision, "walk_back"), (revision, "rebuild"), (flat_network, "grow")):
-        watch(module, name)
+    for name in ("walk", "walk_back", "rebuild"):
+        watch(revision, name)
+    watch(flat_network, "grow")
+    watch(conditioning, "combine")
     return calls
 
 
@@ -108,3 +111,12 @@ def test_what_changes_much_is_soon_rebuilt(foretold):
     told = [told for name, told, counted in foretold if name == "rebuild" and counted < 3_000]
     assert told
     assert max(told) < LITTLE
+
+
+def test_what_probabilities_take_is_foretold(foretold):
+    spn = SPN(min_rows=20).fit(depending(700, 8))
+    foretold.clear()
+    spn.probability({"x0": Range(above=0.0)}, given={"x1": Range(below=1.0)})
+    assert {name for name, _, _ in foretold} == {"combine"}
+    for _, told, counted in foretold:
+        assert counted / 3 < told < counted * 3

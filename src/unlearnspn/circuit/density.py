@@ -15,7 +15,7 @@ from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices, Starts, Units
 from unlearnspn.circuit.log_add import log_add
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.compiling import elements, kernel, late_kernel
+from unlearnspn.compiling import kernel, late_kernel
 
 _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
 #: About how many numbers the values of a block may take: they should stay in the processor's cache.
@@ -115,7 +115,13 @@ def unit_values(
             _fill_absent(units[u], numbers, places, slots[u], absent[u], total)
 
 
-@late_kernel(elements)
+def _steps_of_combining(
+    units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats
+) -> int:
+    return int(15 * children.size * values.shape[1])
+
+
+@late_kernel(_steps_of_combining)
 def combine(units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats) -> None:
     """Write the values of sums and products, [unit, case], from those of the inputs."""
     lines = np.arange(units.size)
