@@ -118,7 +118,7 @@ def unit_values(
 def _steps_of_combining(
     units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats
 ) -> int:
-    return 15 * int(children.size * values.shape[1])
+    return int(15 * children.size * values.shape[1])
 
 
 @late_kernel(_steps_of_combining)
