@@ -42,6 +42,13 @@ def handled_by(handler):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(autouse=True)
+def as_in_the_foreground():
+    """Handle Ctrl-C as Python does: processes in the background ignore it from the start."""
+    with handled_by(signal.default_int_handler):
+        yield
+
+
 def test_an_interruption_waits_until_the_end():
     before, done = signal.getsignal(signal.SIGINT), []
     with interruption(), Uninterrupted():
