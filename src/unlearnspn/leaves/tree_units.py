@@ -209,11 +209,18 @@ def _write_kinds(
 
 
 @kernel
+def _table(tree: Tree, v: int) -> Parameters:
+    """Return the lines of a variable's table, as `EdgeTables.table` does."""
+    width = tree.alphabets.starts[v + 1] - tree.alphabets.starts[v] + 2
+    return tree.tables.logs[tree.tables.starts[v] : tree.tables.starts[v + 1]].reshape(-1, width)
+
+
+@kernel
 def _write_inputs(tree: Tree, plan: _Plan, v: int, first_parameter: Counts, parameters: Parameters) -> None:
     """Write the parameters of a variable's inputs."""
     first, end = tree.alphabets.starts[v], tree.alphabets.starts[v + 1]
     if plan.is_simple[v]:
-        table = tree.tables.logs[tree.tables.starts[v] : tree.tables.starts[v + 1]].reshape(-1, end - first + 2)
+        table = _table(tree, v)
         for j in range(len(table)):
             start = first_parameter[_inputs(plan, tree.parents[v], j) + 1 + plan.ranks[v]]
             for k in range(end - first + 1):
@@ -266,7 +273,7 @@ def _write_children(
     if parent < 0:
         return
     first, end = tree.alphabets.starts[v], tree.alphabets.starts[v + 1]
-    table = tree.tables.logs[tree.tables.starts[v] : tree.tables.starts[v + 1]].reshape(-1, end - first + 2)
+    table = _table(tree, v)
     counts = tree.tables.counts[first:end]
     for j in range(len(table)):
         at = _sum(tree, plan, v, j)
