@@ -7,7 +7,7 @@ from unlearnspn import SPN
 from unlearnspn.blocks import HEAD, LENGTH, N_ROWS, PARENT, ROOM, ROWS, parts_at, room_for, rows_at
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.packing import pack, wipe
-from unlearnspn.rebuilding import all_below
+from unlearnspn.traversal import all_below
 
 MOVED = [PARENT, ROWS, ROOM]
 

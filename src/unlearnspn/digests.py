@@ -33,14 +33,15 @@ from unlearnspn.clustering import Clustering
 from unlearnspn.clustering.rounds import describe_rounds
 from unlearnspn.compiling import elements, kernel, late_kernel
 from unlearnspn.exact_sum import Words
-from unlearnspn.flat_network import FlatNetwork, undigested
+from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.ground import Ground, space_of
 from unlearnspn.hashing import fingerprint, mix64
 from unlearnspn.independence import IndependenceTest, asked_pairs
 from unlearnspn.learning import Learner
+from unlearnspn.shifting import rounds_of
 from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
-from unlearnspn.walking import has_leaves_outside, rounds_of
+from unlearnspn.traversal import has_leaves_outside, undigested
 
 FORMAT = b"unlearnspn 3"
 _SIZE = 32

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from unlearnspn import blocks
-from unlearnspn.arrays import in_order, put, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
-    DIGESTED,
-    HEAD,
     INDEPENDENCE,
     KEY,
-    LENGTH,
-    MARGINALS,
-    MARGINALS_HASH,
-    MEMBERS,
-    N_LEAVES,
-    N_PARTS,
     N_RECORDS,
-    N_ROWS,
     OPERATION,
     PARENT,
-    ROOM,
     ROWS,
     TREE,
-    WIDTH,
     Inside,
     leaves_at,
     numbers_at,
@@ -41,22 +27,20 @@ from unlearnspn.blocks import (
     rows_at,
     scope_at,
 )
-from unlearnspn.compiling import as_written, kernel, late_kernel, per_row
+from unlearnspn.compiling import as_written
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, grow
 from unlearnspn.learning import Learner, Place
-from unlearnspn.network import Address, Factor, Node, Operation
+from unlearnspn.network import Address, Node, Operation
+from unlearnspn.node_blocks import MASK, OPERATIONS, block_of, read_block
+from unlearnspn.node_rows import gather, holder_of_rows
 from unlearnspn.packing import pack, spare_words, trimmed, wipe
-from unlearnspn.rebuilding import all_below, gather, holder_of_rows
 from unlearnspn.slices import Slice
-from unlearnspn.walking import has_leaves_outside, link
+from unlearnspn.traversal import all_below, link, mark_all_undigested, order_rows, places_outside
 
 _read_scope, _read_parts, _read_numbers = as_written(scope_at), as_written(parts_at), as_written(numbers_at)
 _read_leaves, _read_rows = as_written(leaves_at), as_written(rows_at)
 _make_room = as_written(trimmed)
-_OPERATIONS = tuple(Operation)
-_NUMBERS = {operation: number for number, operation in enumerate(_OPERATIONS)}
-_MASK = (1 << 64) - 1
 _FIRST_ROOM = 4096
 #: So few words that belong to nobody are no reason to move all others together.
 _FEW_WASTED = 1 << 14
@@ -152,45 +136,10 @@ class FlatNetwork:
         return -self._next_outside
 
     def _write(self, node: Node, parts: list[int], marginals_hash: Words) -> int:
-        assert node.marginals is not None
-        assert node.informative is not None
-        width = node.scope.size
-        statistics: list[Words] = []
-        end = HEAD + 2 * width + 2 * len(parts) + 2 * len(node.factors)
-
-        def place(found: Any, inside: bool) -> int:
-            nonlocal end
-            if found is None:
-                return 0
-            if not inside:
-                return self.put_outside(found)
-            statistics.append(found)
-            end += found.size
-            return int(end - found.size)
-
-        places = [
-            place(node.marginals, True),
-            place(node.independence, self.inside.independence),
-            place(node.clustering, self.inside.clustering),
-        ]
-        leaves = []
-        for factor in node.factors:
-            inside = self.inside.has(factor.scope)
-            variable = int(factor.scope[0]) if factor.scope.size == 1 else TREE
-            leaves += [variable, place(factor.statistics if inside else factor, inside)]
-        head = np.zeros(HEAD, np.int64)
-        head[OPERATION], head[KEY], head[N_RECORDS] = _NUMBERS[node.operation], _signed(node.key), node.n_records
-        head[PARENT], head[CONNECTED], head[LENGTH] = -1, node.connected, end
-        head[WIDTH], head[N_PARTS], head[N_LEAVES] = width, len(parts), len(node.factors)
-        head[MARGINALS], head[INDEPENDENCE], head[CLUSTERING] = places
-        head[MARGINALS_HASH : MARGINALS_HASH + 2] = marginals_hash
-        head[MEMBERS : MEMBERS + 2] = [_signed(number) for number in node.members]
-        head[ROWS], head[N_ROWS], head[ROOM] = self._write_rows(node.rows)
-        tail = [*parts, *(node.clusters or (0,) * len(parts)), *leaves]
-        at = self._allocate(end)
-        np.concatenate(
-            [head, node.scope, node.informative, np.array(tail, np.int64), *statistics], out=self.words[at : at + end]
-        )
+        rows = self._write_rows(node.rows)
+        block = block_of(node, parts, marginals_hash, rows, self.inside, self.put_outside)
+        at = self._allocate(block.size)
+        self.words[at : at + block.size] = block
         return at
 
     def _write_rows(self, rows: Rows | None) -> tuple[int, int, int]:
@@ -293,49 +242,7 @@ class FlatNetwork:
 
     def shallow(self, node: int) -> Node:
         """Return a node whose parts are numbers; its statistics are copies."""
-        words = self.words
-        head = words[node : node + HEAD].tolist()
-        width, n_parts = head[WIDTH], head[N_PARTS]
-        at = node + HEAD
-        scope, informative = words[at : at + width].copy(), words[at + width : at + 2 * width] == 1
-        at += 2 * width
-        tail = words[at : at + 2 * n_parts + 2 * head[N_LEAVES]].tolist()
-        parts, numbers, leaves = tail[:n_parts], tail[n_parts : 2 * n_parts], tail[2 * n_parts :]
-        # Statistics lie one after another: each ends where the next one starts.
-        starts = sorted(p for p in (*head[MARGINALS : CLUSTERING + 1], *leaves[1::2], head[LENGTH]) if p > 0)
-        ends = dict(pairwise(starts))
-        block = words[node : node + head[LENGTH]]
-
-        def found(place: int) -> Any:
-            if place == 0:
-                return None
-            return self.outside[-place - 1] if place < 0 else block[place : ends[place]].copy()
-
-        factors = []
-        for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
-            if place < 0:
-                factors.append(found(place))
-            else:
-                own = np.array([variable]) if variable != TREE else np.setdiff1d(scope, leaves[::2])
-                factors.append(Factor(own, found(place)))
-        operation = _OPERATIONS[head[OPERATION]]
-        return Node(
-            operation,
-            head[KEY] & _MASK,
-            scope,
-            head[N_RECORDS],
-            parts=tuple(parts),
-            clusters=tuple(numbers) if operation is Operation.SPLIT_DATA else (),
-            factors=tuple(factors),
-            marginals=found(head[MARGINALS]),
-            informative=informative,
-            independence=found(head[INDEPENDENCE]),
-            clustering=found(head[CLUSTERING]),
-            statistics=factors[0].statistics if operation is Operation.CREATE_LEAF else None,
-            rows=None if head[ROWS] < 0 else _read_rows(words, node).copy(),
-            members=(head[MEMBERS] & _MASK, head[MEMBERS + 1] & _MASK),
-            connected=bool(head[CONNECTED]),
-        )
+        return read_block(self.words, node, self.outside)
 
     def parent(self, node: int) -> int:
         """Return the node above; -1 if there is none."""
@@ -347,7 +254,7 @@ class FlatNetwork:
 
     def operation(self, node: int) -> Operation:
         """Return the operation that made a node."""
-        return _OPERATIONS[int(self.words[node + OPERATION])]
+        return OPERATIONS[int(self.words[node + OPERATION])]
 
     def set_parent(self, node: int, parent: int) -> None:
         """Say which node is above, which need not know yet."""
@@ -361,12 +268,12 @@ class FlatNetwork:
         """Return where a node stands; a cluster keeps its rows."""
         words, parent = self.words, self.parent(node)
         is_cluster = parent >= 0 and self.operation(parent) is Operation.SPLIT_DATA
-        key, connected = int(words[node + KEY]) & _MASK, bool(words[node + CONNECTED])
+        key, connected = int(words[node + KEY]) & MASK, bool(words[node + CONNECTED])
         return Place(self.scope_of(node).copy(), key, is_cluster, connected)
 
     def slice(self, learner: Learner, node: int) -> Slice:
         """Return what a node sees."""
-        return Slice(learner.records, learner.encoding, self.scope_of(node).copy(), int(self.words[node + KEY]) & _MASK)
+        return Slice(learner.records, learner.encoding, self.scope_of(node).copy(), int(self.words[node + KEY]) & MASK)
 
     def place_of_part(self, node: int, number: int, scope: Words) -> Place:
         """Return where a part of a node stands."""
@@ -436,70 +343,3 @@ class FlatNetwork:
             return above.variables(self.scope_of(node).copy())
         place = _read_parts(self.words, parent).tolist().index(node)
         return above.cluster(int(_read_numbers(self.words, parent)[place]))
-
-
-def _signed(number: int) -> int:
-    """Return a number of 64 bits as a word."""
-    return number - (1 << 64) if number >> 63 else number
-
-
-@kernel
-def has_outside(words: Words, node: int) -> bool:
-    """Tell whether some statistics of a node lie outside."""
-    asked_outside = words[node + INDEPENDENCE] < 0 or words[node + CLUSTERING] < 0
-    return bool(asked_outside or has_leaves_outside(words, node))
-
-
-@late_kernel(per_row(10))
-def places_outside(words: Words, nodes: Words) -> Words:
-    """Return where nodes have numbers of statistics that lie outside in the place of their own."""
-    places, n_places = np.empty(16, np.int64), 0
-    for node in nodes:
-        first = node + HEAD + 2 * words[node + WIDTH] + 2 * words[node + N_PARTS] + 1
-        places = with_room(places, n_places, 2 + words[node + N_LEAVES])
-        for place in (node + INDEPENDENCE, node + CLUSTERING):
-            places[n_places] = place
-            n_places += words[place] < 0
-        for place in range(first, first + 2 * words[node + N_LEAVES], 2):
-            places[n_places] = place
-            n_places += words[place] < 0
-    return places[:n_places].copy()
-
-
-@kernel
-def have_outside(words: Words, nodes: Words) -> npt.NDArray[np.bool_]:
-    """Tell of which nodes some statistics lie outside."""
-    return np.array([has_outside(words, node) for node in nodes], np.bool_)
-
-
-@kernel
-def order_rows(words: Words, root: int) -> None:
-    """Put the rows that nodes keep in increasing order: earlier versions of the library did not."""
-    for node in all_below(words, root):
-        if words[node + ROWS] >= 0:
-            rows = rows_at(words, node)
-            put(rows, 0, in_order(rows))
-
-
-def mark_all_undigested(words: Words, root: int) -> Words:
-    """Say that no digest is known, and return the nodes that have statistics outside."""
-    nodes: Words = all_below(words, root)
-    words[nodes + DIGESTED] = 0
-    return nodes[have_outside(words, nodes)]
-
-
-@kernel
-def undigested(words: Words, root: int) -> Words:
-    """Return the nodes whose digests are not known, children before their parents."""
-    nodes, n_nodes = np.empty(16, np.int64), 0
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if words[node + DIGESTED]:
-            continue
-        nodes = with_room(nodes, n_nodes, 1)
-        nodes[n_nodes] = node
-        n_nodes += 1
-        for part in parts_at(words, node):
-            pending.append(part)
-    return nodes[:n_nodes][::-1].copy()

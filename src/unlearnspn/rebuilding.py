@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unlearnspn.arrays import count_of, equal, in_order, joined, merged, places_of, put, with_room
+from unlearnspn.arrays import count_of, equal, in_order, joined, places_of, put
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -22,19 +22,17 @@ from unlearnspn.blocks import (
     N_RECORDS,
     OPERATION,
     PARENT,
-    ROWS,
     SPLIT_DATA,
     numbers_at,
     parts_at,
-    rows_at,
     scope_at,
 )
 from unlearnspn.clustering.lloyd import revise_rounds
 from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
 from unlearnspn.clustering.space import label
-from unlearnspn.compiling import IN, OUT, as_written, elements, kernel, late_kernel, per_row
+from unlearnspn.compiling import IN, OUT, as_written, kernel, late_kernel
 from unlearnspn.exact_sum import Rows, Words
-from unlearnspn.ground import Ground, among, space_of
+from unlearnspn.ground import Ground, space_of
 from unlearnspn.growing import (
     OPEN,
     Answer,
@@ -53,12 +51,14 @@ from unlearnspn.growing import (
 from unlearnspn.independence.asked_pairs import (
     answers_hold,
     keeps_tables,
-    length_of_answer,
     shift_pairs,
     wants_tables,
 )
 from unlearnspn.marginals import add_codes
+from unlearnspn.node_rows import difference, gather, rows_after
+from unlearnspn.shifting import pairs_of
 from unlearnspn.slices import Counts, Scope
+from unlearnspn.traversal import all_below
 
 _read_scope = as_written(scope_at)
 
@@ -109,39 +109,6 @@ def read_wanted(words: Words) -> Iterator[tuple[int, int, Scope, Rows]]:
 
 
 @kernel
-def gather(words: Words, node: int) -> Rows:
-    """Return the rows that are kept at a node or below it, those of one node after another."""
-    rows, n_rows = np.empty(words[node + N_RECORDS], np.int64), 0
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if words[part + ROWS] >= 0:
-            own = rows_at(words, part)
-            rows = with_room(rows, n_rows, own.size)
-            put(rows, n_rows, own)
-            n_rows += own.size
-        else:
-            for child in parts_at(words, part):
-                pending.append(child)
-    return rows[:n_rows].copy()
-
-
-@late_kernel(per_row(0))
-def all_below(words: Words, node: int) -> Words:
-    """Return a node and all below it."""
-    nodes, n_nodes = np.empty(16, np.int64), 0
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        nodes = with_room(nodes, n_nodes, 1)
-        nodes[n_nodes] = part
-        n_nodes += 1
-        for child in parts_at(words, part):
-            pending.append(child)
-    return nodes[:n_nodes].copy()
-
-
-@kernel
 def _not_needed(words: Words, node: int, parts: Words) -> Words:
     """Return a node that has been replaced, and all below those of its parts that were not kept; -1 for kept ones."""
     nodes = np.full(1, node)
@@ -149,53 +116,6 @@ def _not_needed(words: Words, node: int, parts: Words) -> Words:
         if part >= 0:
             nodes = joined(nodes, all_below(words, part))
     return nodes
-
-
-@late_kernel(per_row(0))
-def holder_of_rows(words: Words, node: int) -> int:
-    """Return the node that keeps a node's rows, or has those below it that do; -1 if they are all there are."""
-    while words[node + ROWS] < 0 and words[node + OPERATION] != SPLIT_DATA:
-        node = words[node + PARENT]
-        if node < 0:
-            return -1
-    return node
-
-
-@kernel
-def difference(rows: Rows, others: Rows) -> Rows:
-    """Return the rows that are not among the others; both are sorted."""
-    missing = np.empty(rows.size, np.int64)
-    number, other = 0, 0
-    for row in rows:
-        while other < others.size and others[other] < row:
-            other += 1
-        if other == others.size or others[other] != row:
-            missing[number] = row
-            number += 1
-    return missing[:number].copy()
-
-
-@late_kernel(elements)
-def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
-    """Return a node's rows after a change, sorted; those above it may have gone through the change already."""
-    holder = holder_of_rows(words, node)
-    rows = places_of(ground.live, True) if holder < 0 else in_order(gather(words, holder))
-    rest = difference(rows, minus)
-    return merged(rest, difference(plus, rest))
-
-
-@kernel
-def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
-    """Return those of a node's rows that a change does not concern, whether or not it was made here or elsewhere."""
-    holder = holder_of_rows(words, node)
-    rows = places_of(ground.live, True) if holder < 0 else gather(words, holder)
-    changed = merged(minus, plus)
-    n_staying = 0
-    for row in rows:
-        if not (row == changed[0] if changed.size == 1 else among(changed, row)):
-            rows[n_staying] = row
-            n_staying += 1
-    return rows[:n_staying]
 
 
 @kernel
@@ -215,15 +135,6 @@ def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus:
     add_codes(ground.codes, minus, scope, ground.sizes, marginals, OUT)
     add_codes(ground.codes, plus, scope, ground.sizes, marginals, IN)
     return marginals
-
-
-@kernel
-def pairs_of(words: Words, node: int) -> Words:
-    """Return what is kept of the pairs that were asked at a node, if that lies inside."""
-    if words[node + INDEPENDENCE] <= 0:
-        return words[:0]
-    start = node + words[node + INDEPENDENCE]
-    return words[start : start + length_of_answer(words, start)]
 
 
 @kernel

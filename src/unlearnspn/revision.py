@@ -22,11 +22,13 @@ from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
-from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, difference, read_wanted, rebuild, rows_after
+from unlearnspn.node_rows import difference, rows_after
+from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, read_wanted, rebuild
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.touched import stretches_of
-from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, VISIT, Trail, mark_undigested, walk, walk_back
+from unlearnspn.traversal import mark_undigested
+from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, VISIT, Trail, walk, walk_back
 
 _MASK = (1 << 64) - 1
 _NOBODY = np.zeros(0, np.int64)
