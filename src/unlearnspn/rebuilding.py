@@ -27,9 +27,9 @@ from unlearnspn.blocks import (
     parts_at,
     scope_at,
 )
+from unlearnspn.clustering.columns import label
 from unlearnspn.clustering.lloyd import revise_rounds
 from unlearnspn.clustering.rounds import length_of_rounds, rounds_at
-from unlearnspn.clustering.space import label
 from unlearnspn.compiling import IN, OUT, as_written, kernel, late_kernel
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, space_of

@@ -27,7 +27,7 @@ from unlearnspn.blocks import (
     numbers_at,
     parts_at,
 )
-from unlearnspn.clustering.space import label
+from unlearnspn.clustering.columns import label
 from unlearnspn.compiling import kernel, late_kernel
 from unlearnspn.decisions import decides_alike
 from unlearnspn.exact_sum import Rows, Words

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.arrays import equal, put
+from unlearnspn.clustering.columns import gather_columns, label, label_by_distance, shift_distances
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
-from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, label, move_row, nearest
-from unlearnspn.coding import FEATURE_MISSING, Features
+from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, move_row, nearest
 from unlearnspn.compiling import IN, OUT, inlined, kernel
 from unlearnspn.exact_sum import Words
-from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import mix64
 from unlearnspn.slices import Counts, Rows
 
@@ -86,55 +85,6 @@ def _repeats(centroids: Lines, last: int) -> bool:
 
 
 @kernel
-def _gather_columns(space: Space, rows: Rows) -> Features:
-    """Return the features of some rows, [variable, row]."""
-    columns = np.empty((space.scope.size, rows.size), space.features.dtype)
-    for first in range(0, rows.size, FEW):
-        few = rows[first : first + FEW]
-        fetch(space.features, few)
-        for i in range(space.scope.size):
-            v, column = np.uint64(space.scope[i]), columns[i, first : first + few.size]
-            for j in range(few.size):
-                column[j] = space.features[np.uint64(few[j]), v]
-    return columns
-
-
-@kernel
-def _shift_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> None:
-    """Bring the distances of rows up to date with costs, most of which are what they were after a few rounds."""
-    changes = np.empty(space.offsets[-1], np.int64)
-    for c in range(1, len(after)):
-        line = distances[c]
-        for i in range(space.scope.size):
-            column, changed = columns[i], False
-            for k in range(space.offsets[i + 1] - space.offsets[i]):
-                changes[k] = after[c, space.offsets[i] + k] - before[c, space.offsets[i] + k]
-                changed |= changes[k] != 0
-            if changed and space.is_numeric[space.scope[i]]:
-                slope, constant = changes[0], changes[1]
-                for j in range(column.size):
-                    feature = np.int64(column[j])
-                    line[j] += slope * feature + constant if feature != FEATURE_MISSING else 0
-            elif changed:
-                for j in range(column.size):
-                    line[j] += changes[np.uint64(column[j])]
-
-
-@kernel
-def _label_by_distance(distances: Lines, labels: Counts) -> None:
-    """Write the nearest centroid of each row, the first of equals; the distances from the first one are all 0."""
-    least = np.zeros(labels.size, np.int64)
-    for j in range(labels.size):
-        labels[j] = 0
-    for c in range(1, len(distances)):
-        line = distances[c]
-        for j in range(labels.size):
-            distance, before = line[j], least[j]
-            labels[j] = c if distance < before else labels[j]
-            least[j] = min(distance, before)
-
-
-@kernel
 def _move_rows(space: Space, rows: Rows, before: Counts, after: Counts, sums: Lines, counts: Counts) -> None:
     """Move rows from cluster to cluster; those that were in none before, at -1, come in."""
     for j in range(rows.size):
@@ -158,16 +108,16 @@ def _run_rounds(
     rounds there are in all, and the cluster of each row.
     """
     n_clusters, width = centroids.shape[1], centroids.shape[2]
-    columns, lattice = _gather_columns(space, rows), _lattice(space)
+    columns, lattice = gather_columns(space, rows), _lattice(space)
     distances = np.zeros((n_clusters, rows.size), np.int64)
     before, after = np.full(rows.size, -1), np.empty(rows.size, np.int64)
     # From the last round that is known few rows have to be moved.
     costs, r, ended = np.zeros((n_clusters, width), np.int64), max(first - 1, 0), False
     while True:
         found = costs_of(space, centroids[r])
-        _shift_distances(space, columns, costs, found, distances)
+        shift_distances(space, columns, costs, found, distances)
         costs = found
-        _label_by_distance(distances, after)
+        label_by_distance(distances, after)
         if ended or r == len(sums):
             return r, after
         if r >= first:
@@ -250,9 +200,8 @@ def _shift_round(space: Space, rounds: Rounds, r: int, rows: Rows, sign: int) ->
     elif len(rounds.sizes) == 1:
         rounds.sizes[0] += sign * rows.size
     else:
-        costs = costs_of(space, rounds.centroids[r])
-        for row in rows:
-            rounds.sizes[nearest(space, row, costs)] += sign
+        for c in label(space, rows, rounds.centroids[r]):
+            rounds.sizes[c] += sign
 
 
 @kernel

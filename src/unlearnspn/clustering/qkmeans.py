@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from unlearnspn.clustering.base import Labels
+from unlearnspn.clustering.columns import label
 from unlearnspn.clustering.lloyd import go_on, learn_rounds, revise_rounds
 from unlearnspn.clustering.rounds import describe_rounds, line_width, rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.clustering.space import Space, label, line_offsets
+from unlearnspn.clustering.space import Space, line_offsets
 from unlearnspn.coding import FEATURE_STD
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import fingerprint

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.arrays import joined
+from unlearnspn.clustering.columns import gather_columns
 from unlearnspn.clustering.space import ONE, Lines, Space
-from unlearnspn.coding import FEATURE_MISSING
+from unlearnspn.coding import FEATURE_MISSING, Features
 from unlearnspn.compiling import inner_kernel, kernel
-from unlearnspn.fetching import FEW, fetch
+from unlearnspn.fetching import FEW
 from unlearnspn.hashing import mix64
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows
@@ -18,16 +19,24 @@ _ROUNDING = 1e-12
 
 
 @kernel
-def _distance(space: Space, a: int, b: int) -> np.int64:
-    distance = np.int64(0)
-    for v in space.scope:
-        first, second = np.int64(space.features[a, v]), np.int64(space.features[b, v])
-        if space.is_numeric[v]:
-            if first != FEATURE_MISSING and second != FEATURE_MISSING:
-                distance += (first - second) * (first - second)
-        elif first != second and first != 0 and second != 0:
-            distance += 2 * ONE * ONE
-    return distance
+def _add_squares(column: Features, seed: int, distances: Counts) -> None:
+    """Add the squared distances of numbers from that of a seed; where one of both is missing, nothing."""
+    other = np.int64(np.int16(seed))  # so that the compiler knows how small it is
+    if other == FEATURE_MISSING:
+        return
+    for j in range(column.size):
+        feature = np.int64(column[j])
+        distances[j] += (feature - other) * (feature - other) if feature != FEATURE_MISSING else 0
+
+
+@kernel
+def _add_mismatches(column: Features, seed: int, distances: Counts) -> None:
+    """Add the squared distance of two indicators where codes differ from that of a seed; 0 is missing."""
+    other = np.int16(seed)
+    if other == 0:
+        return
+    for j in range(column.size):
+        distances[j] += 2 * ONE * ONE if column[j] != other and column[j] != 0 else 0
 
 
 @kernel
@@ -59,15 +68,19 @@ def _pick_seed(space: Space, rows: Rows, nearest: Counts, salt: np.uint64) -> in
 
 
 @kernel
-def _come_nearer(space: Space, rows: Rows, seed: int, nearest: Counts) -> None:
+def _come_nearer(space: Space, columns: Features, seed: int, nearest: Counts) -> None:
     """Bring the squared distances from the nearest seed up to date with another seed."""
-    for first in range(0, rows.size, FEW):
-        few = rows[first : first + FEW]
-        fetch(space.features, few)
-        for i in range(first, first + few.size):
-            distance = _distance(space, rows[i], seed)
-            if nearest[i] < 0 or distance < nearest[i]:
-                nearest[i] = distance
+    for first in range(0, nearest.size, FEW):
+        few = nearest[first : first + FEW]
+        distances = np.zeros(few.size, np.int64)
+        for i in range(space.scope.size):
+            v, column = space.scope[i], columns[i, first : first + few.size]
+            if space.is_numeric[v]:
+                _add_squares(column, space.features[seed, v], distances)
+            else:
+                _add_mismatches(column, space.features[seed, v], distances)
+        for j in range(few.size):
+            few[j] = distances[j] if few[j] < 0 or distances[j] < few[j] else few[j]
 
 
 def _steps_of_seeding(space: Space, rows: Rows) -> int:
@@ -78,12 +91,13 @@ def _steps_of_seeding(space: Space, rows: Rows) -> int:
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
     seeds, nearest = np.empty(space.n_clusters, np.int64), np.full(rows.size, -1)
+    columns = gather_columns(space, rows)
     for s in range(space.n_clusters):
         seed = _pick_seed(space, rows, nearest, _salt(space, s))
         if seed < 0:
             return seeds[:s].copy()
         seeds[s] = seed
-        _come_nearer(space, rows, seed, nearest)
+        _come_nearer(space, columns, seed, nearest)
     return seeds
 
 
@@ -98,12 +112,13 @@ def seeds_hold(space: Space, minus: Rows, plus: Rows, seeds: Rows) -> bool:
         return True
     # The seeds that there are, against those that come; and where there are fewer than k, nobody may add to them.
     rows, nearest = joined(seeds, plus), np.full(seeds.size + plus.size, -1)
+    columns = gather_columns(space, rows)
     for s in range(min(seeds.size + 1, space.n_clusters)):
         seed = _pick_seed(space, rows, nearest, _salt(space, s))
         if seed != (seeds[s] if s < seeds.size else -1):
             return False
         if seed >= 0:
-            _come_nearer(space, rows, seed, nearest)
+            _come_nearer(space, columns, seed, nearest)
     return True
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
-from unlearnspn.compiling import inner_kernel, kernel
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys
-from unlearnspn.slices import Counts, Flags, Rows, Scope
+from unlearnspn.slices import Counts, Flags, Scope
 
 #: An indicator that is half the time on deviates by one standard deviation.
 ONE = 2 * FEATURE_STD
@@ -94,20 +94,6 @@ def nearest(space: Space, row: int, costs: Lines) -> int:
         if distance < smallest:
             best, smallest = c, distance
     return best
-
-
-def _steps_of_labels(space: Space, rows: Rows, centroids: Lines) -> int:
-    return 3 * int(rows.size * len(centroids) * space.scope.size)
-
-
-@inner_kernel(_steps_of_labels)
-def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
-    """Return the nearest centroid of each row."""
-    costs = costs_of(space, centroids)
-    labels = np.empty(rows.size, np.int64)
-    for i in range(rows.size):
-        labels[i] = nearest(space, rows[i], costs)
-    return labels
 
 
 @kernel
