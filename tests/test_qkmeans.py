@@ -17,6 +17,7 @@ from unlearnspn.clustering import QKMeans
 from unlearnspn.clustering.lloyd import _snap
 from unlearnspn.clustering.rounds import line_width, rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
+from unlearnspn.clustering.space import ONE
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
 from unlearnspn.hashing import mix64
 from unlearnspn.portable_math import log
@@ -232,6 +233,61 @@ def test_seeds_are_those_with_the_least_scores_in_whatever_order_rows_come(seed)
         expected.append(min(range(60), key=scores.__getitem__))
         distances = np.minimum(distances, ((features - features[expected[-1]]) ** 2).sum(axis=1))
     assert pick_seeds(space, rng.permutation(60)).tolist() == expected
+
+
+def with_gaps(n_rows, seed=0):
+    """Return a table of numbers, a few of them far away, and of categories, in which every tenth cell is missing."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.standard_normal((n_rows, 6)) ** 7)
+    X[:, [0, 2, 5]] = rng.integers(0, 9, (n_rows, 3))
+    return np.where(rng.random(X.shape) < 0.1, np.nan, X)
+
+
+def squared_distances(data, seed):
+    """Return all rows' distances from one, of which what is missing here or there is no part."""
+    features, own = data.records.features.astype(np.int64), data.records.features[seed].astype(np.int64)
+    numeric = data.records.is_numeric
+    missing = np.where(numeric, FEATURE_MISSING, 0)
+    apart = np.where(numeric, (features - own) ** 2, 2 * ONE**2 * (features != own))
+    return np.where((features == missing) | (own == missing), 0, apart).sum(axis=1)
+
+
+@pytest.mark.parametrize("n_rows", [5, 40, 600])
+@pytest.mark.parametrize("seed", range(5))
+def test_each_seed_is_the_best_by_its_distance_from_those_before(n_rows, seed):
+    data = slice_of(with_gaps(n_rows, seed), [0, 2, 5])
+    distances = np.full(n_rows, np.inf)
+    for s, found in enumerate(pick_seeds(QKMeans(8).space(data), data.records.rows).tolist()):
+        salt = mix64(np.uint64(5 + s))
+        draws = np.array([int(mix64(key ^ salt)) for key in data.records.keys], object)
+        uniform = [(int(draw >> 11) + 1) / 2**53 for draw in draws]
+        with np.errstate(divide="ignore"):
+            scores = np.array([-log(u) for u in uniform]) / distances if s else draws
+        assert scores[found] == np.min(scores[distances > 0])
+        distances = np.minimum(distances, squared_distances(data, found))
+
+
+@pytest.mark.parametrize("n_rows", [5, 40, 600])
+def test_rows_are_labelled_together_as_they_are_one_by_one(n_rows):
+    data = slice_of(with_gaps(n_rows), [0, 2, 5])
+    clustering, rows = QKMeans(5, max_rounds=2), np.random.default_rng(0).permutation(n_rows)
+    words = clustering.learn(data, rows)
+    together = clustering.assign(words, data, rows)
+    assert together.tolist() == [int(clustering.assign(words, data, row)[0]) for row in rows[:, np.newaxis]]
+    assert np.bincount(together, minlength=5).tolist() == clustering.sizes(words).tolist()
+    # By hand: centroids' coordinates, of indicators those of all codes.
+    space, features = clustering.space(data), data.records.features.astype(np.int64)
+    centroids = rounds_of(words, data, clustering).centroids[-1]
+    for row, found in zip(rows.tolist(), together.tolist(), strict=True):
+        costs = np.zeros(len(centroids), np.int64)
+        for v, numeric in enumerate(data.records.is_numeric):
+            own, feature = centroids[:, space.offsets[v] : space.offsets[v + 1]], features[row, v]
+            if numeric and feature != FEATURE_MISSING:
+                costs += (own[:, 0] - feature) ** 2
+            elif not numeric and feature != 0:
+                indicator = ONE * (np.arange(own.shape[1]) == feature)
+                costs += ((own - indicator)[:, 1:] ** 2).sum(axis=1)
+        assert found == int(np.argmin(costs))
 
 
 def test_an_empty_cluster_is_none():
