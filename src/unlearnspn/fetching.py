@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.arrays import put
 from unlearnspn.compiling import kernel
 from unlearnspn.exact_sum import Rows
 
@@ -20,6 +21,8 @@ _LINE = 64
 _NEVER = np.int64(-(1 << 62))
 #: So many rows stay in the processor's cache.
 FEW = 256
+#: And so few need no copy to stay there.
+_FEW_ROWS = 64
 
 
 @kernel
@@ -32,3 +35,20 @@ def fetch(table: npt.NDArray[Any], rows: Rows) -> None:
             total += np.int64(table[row, column])
         total += np.int64(table[row, table.shape[1] - 1])
     assert total != _NEVER
+
+
+@kernel
+def close_together(table: npt.NDArray[Any], rows: Rows) -> tuple[npt.NDArray[Any], Rows]:
+    """Return a table and rows of it with the same cells: for many of them a copy, in which they follow each other.
+
+    For whoever reads them column by column, each time all over memory.
+    """
+    if rows.size < _FEW_ROWS or table.shape[1] == 0:
+        return table, rows
+    copy = np.empty((rows.size, table.shape[1]), table.dtype)
+    for first in range(0, rows.size, FEW):
+        few = rows[first : first + FEW]
+        fetch(table, few)
+        for i in range(few.size):
+            put(copy[first + i], 0, table[few[i]])
+    return copy, np.arange(rows.size)

@@ -39,6 +39,7 @@ from unlearnspn.exact_sum import (
     carry,
     count_parts,
 )
+from unlearnspn.fetching import close_together
 from unlearnspn.hashing import Keys, fingerprint, hash_counts, mix64
 
 Flags = npt.NDArray[np.uint8]
@@ -47,6 +48,7 @@ Counts = npt.NDArray[np.int64]
 #: What a kernel found about a column: nothing to do, the coding must be looked at, even its window may be another.
 _SURE, _UNSURE, _OTHER_WINDOW = 0, 1, 2
 
+_LARGEST_HASH = np.uint64(2**64 - 1)
 _ROUNDING = 2.0**-48  # far above what a few dozen roundings of doubles can add up to
 
 
@@ -134,18 +136,29 @@ def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
 
 
 @kernel
-def _shift_levels(level_counts: Counts, start: int, levels: Levels, place: int, minus: Rows, plus: Rows) -> bool:
-    """Count rows out and others in; tell whether all levels that were counted out still occur."""
-    for row in minus:
+def _count_levels(level_counts: Counts, start: int, levels: Levels, place: int, rows: Rows, sign: int) -> None:
+    """Count rows out, or in."""
+    for row in rows:
         if levels[row, place] >= 0:
-            level_counts[start + levels[row, place]] -= 1
-    for row in plus:
-        if levels[row, place] >= 0:
-            level_counts[start + levels[row, place]] += 1
-    for row in minus:
+            level_counts[start + levels[row, place]] += sign
+
+
+@kernel
+def _all_occur(level_counts: Counts, start: int, levels: Levels, place: int, rows: Rows) -> bool:
+    """Tell whether all levels of some rows occur."""
+    for row in rows:
         if levels[row, place] >= 0 and level_counts[start + levels[row, place]] == 0:
             return False
     return True
+
+
+@kernel
+def _least_hash(keys: Keys, salt: np.uint64, rows: Rows) -> np.uint64:
+    """Return the least of the hashes by which rows become landmarks."""
+    least = _LARGEST_HASH
+    for row in rows:
+        least = min(least, mix64(keys[row] ^ salt))
+    return least
 
 
 @kernel
@@ -181,29 +194,38 @@ def shift_totals(
     """
     numbers = columns.view(np.float64)
     found = np.zeros(len(columns), np.uint8)
+    minus_bits, minus_lines = close_together(bits, minus)
+    plus_bits, plus_lines = close_together(bits, plus)
+    minus_levels, minus_rows = close_together(levels, minus)
+    plus_levels, plus_rows = close_together(levels, plus)
+    least = min(_least_hash(keys, salt, minus), _least_hash(keys, salt, plus))
     for v in range(len(columns)):
         place = columns[v, PLACE]
         if not columns[v, IS_NUMERIC]:
             start = columns[v, LEVELS_START]
-            found[v] = _SURE if _shift_levels(totals.level_counts, start, levels, place, minus, plus) else _UNSURE
+            _count_levels(totals.level_counts, start, minus_levels, place, minus_rows, OUT)
+            _count_levels(totals.level_counts, start, plus_levels, place, plus_rows, IN)
+            stays = _all_occur(totals.level_counts, start, minus_levels, place, minus_rows)
+            found[v] = _SURE if stays else _UNSURE
             continue
         window = (totals.windows[v, 0], totals.windows[v, 1], totals.windows[v, 2])
-        count_parts(bits, minus, place, totals.parts[v], OUT)
-        count_parts(bits, plus, place, totals.parts[v], IN)
+        count_parts(minus_bits, minus_lines, place, totals.parts[v], OUT)
+        count_parts(plus_bits, plus_lines, place, totals.parts[v], IN)
         if not _fits(totals.parts[v], window):
             found[v] = _OTHER_WINDOW
             continue
         at = totals.starts[v]
-        for row in minus:
-            add_value(totals.sums, at, bits[row, place], window, OUT)
-        for row in plus:
-            add_value(totals.sums, at, bits[row, place], window, IN)
+        for line in minus_lines:
+            add_value(totals.sums, at, minus_bits[line, place], window, OUT)
+        for line in plus_lines:
+            add_value(totals.sums, at, plus_bits[line, place], window, IN)
         carry(totals.sums, at, window)
         end = np.uint64(columns[v, LANDMARK_END])
-        if (
-            not _surely_coded_alike(totals.sums, at, window, numbers[v, SCALE], numbers[v, CENTRE])
-            or _has_landmark(bits, place, keys, salt, end, minus)
-            or _has_landmark(bits, place, keys, salt, end, plus)
+        if not _surely_coded_alike(totals.sums, at, window, numbers[v, SCALE], numbers[v, CENTRE]) or (
+            least <= end
+            and (
+                _has_landmark(bits, place, keys, salt, end, minus) or _has_landmark(bits, place, keys, salt, end, plus)
+            )
         ):
             found[v] = _UNSURE
     return found, count_of(found, 0) == found.size
