@@ -41,7 +41,7 @@ MOST_BINS = 254
 
 CENTRE_SPACING = 4.0
 SMALLEST_SCALE = 2.0**-1022
-_LARGEST_HASH = np.uint64(2**64 - 1)
+LARGEST_HASH = np.uint64(2**64 - 1)
 #: Each is a record that must not leave, or everything is coded anew.
 _MOST_LANDMARKS = 5
 
@@ -93,7 +93,7 @@ class NumericCoder:
     def landmark_end(self) -> np.uint64:
         """The hash up to which a record with a value is, or would be, a landmark."""
         full = self.landmarks.size == _n_landmarks(self.n_bins)
-        return np.uint64(self.landmarks[-1]) if full else _LARGEST_HASH
+        return np.uint64(self.landmarks[-1]) if full else LARGEST_HASH
 
     @property
     def n_codes(self) -> int:

@@ -18,6 +18,7 @@ from unlearnspn.coding import (
     CENTRE_SPACING,
     IS_NUMERIC,
     LANDMARK_END,
+    LARGEST_HASH,
     LEVELS_START,
     PLACE,
     SCALE,
@@ -48,7 +49,6 @@ Counts = npt.NDArray[np.int64]
 #: What a kernel found about a column: nothing to do, the coding must be looked at, even its window may be another.
 _SURE, _UNSURE, _OTHER_WINDOW = 0, 1, 2
 
-_LARGEST_HASH = np.uint64(2**64 - 1)
 _ROUNDING = 2.0**-48  # far above what a few dozen roundings of doubles can add up to
 
 
@@ -155,7 +155,7 @@ def _all_occur(level_counts: Counts, start: int, levels: Levels, place: int, row
 @kernel
 def _least_hash(keys: Keys, salt: np.uint64, rows: Rows) -> np.uint64:
     """Return the least of the hashes by which rows become landmarks."""
-    least = _LARGEST_HASH
+    least = LARGEST_HASH
     for row in rows:
         least = min(least, mix64(keys[row] ^ salt))
     return least
