@@ -42,13 +42,17 @@ MOST_BINS = 254
 CENTRE_SPACING = 4.0
 SMALLEST_SCALE = 2.0**-1022
 LARGEST_HASH = np.uint64(2**64 - 1)
+#: How many words a digest of BLAKE2b has.
+DIGEST_WORDS = blake2b.MAX_DIGEST_SIZE // 8
 #: Each is a record that must not leave, or everything is coded anew.
 _MOST_LANDMARKS = 5
+_NO_DIGEST = bytes(blake2b.MAX_DIGEST_SIZE)
 
 #: What kernels need to know of a column: one line of words each, scale and centre by their bits.
 IS_NUMERIC, PLACE, LEVELS_START, SCALE, CENTRE, LANDMARK_END, N_FIELDS = range(7)
 
 Columns = npt.NDArray[np.int64]
+Digests = npt.NDArray[np.uint64]
 Codes = npt.NDArray[np.uint8]
 Features = npt.NDArray[np.int16]
 Floats = npt.NDArray[np.float64]
@@ -216,13 +220,13 @@ class CategoricalCoder:
     categories: tuple[Category | None, ...]
     index: dict[bytes, int]
     category_prints: Keys
-    #: 16 bytes that stand for each category in the digest of the records.
-    category_digests: npt.NDArray[np.uint8]
+    #: What stands for each category of this column in the digest of the records, a line of words each.
+    category_digests: Digests
 
     @classmethod
     def learn(cls, key: int, categories: Sequence[Category]) -> CategoricalCoder:
         """Learn the codes of the given distinct categories, in canonical order."""
-        return cls(key, (), {}, np.zeros(0, np.uint64), np.zeros((0, 16), np.uint8)).extend(categories)
+        return cls(key, (), {}, np.zeros(0, np.uint64), _no_digests(0)).extend(categories)
 
     @classmethod
     def by_code(cls, key: int, categories: Sequence[Category | None]) -> CategoricalCoder:
@@ -247,7 +251,7 @@ class CategoricalCoder:
     def _with(self, changed: Mapping[int, Category | None], n_codes: int) -> CategoricalCoder:
         """Return a coder with other categories, or none, for some codes; what stays is not hashed again."""
         by_code = [*self.categories, *([None] * (n_codes - len(self.categories)))]
-        index, prints, digests = self.index.copy(), np.zeros(n_codes, np.uint64), np.zeros((n_codes, 16), np.uint8)
+        index, prints, digests = self.index.copy(), np.zeros(n_codes, np.uint64), _no_digests(n_codes)
         prints[: len(self.categories)], digests[: len(self.categories)] = self.category_prints, self.category_digests
         for code, category in changed.items():
             if (before := by_code[code]) is not None:
@@ -256,7 +260,7 @@ class CategoricalCoder:
         codes, names = list(changed), [None if new is None else token(new) for new in changed.values()]
         index.update((name, code) for code, name in zip(codes, names, strict=True) if name is not None)
         prints[codes] = [0 if name is None else derive_key(self.key, "category", name) for name in names]
-        digests[codes] = _rows_of_digests(names)
+        digests[codes] = _digest_categories(self.key, names)
         return CategoricalCoder(self.key, tuple(by_code), index, prints, digests)
 
     @property
@@ -326,10 +330,18 @@ def _group_prints(key: int) -> Keys:
     return prints
 
 
-def _rows_of_digests(names: Sequence[bytes | None]) -> npt.NDArray[np.uint8]:
-    """Return 16 bytes for each name, zeros for none."""
-    digests = [bytes(16) if name is None else blake2b(name, digest_size=16).digest() for name in names]
-    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
+def _digest_categories(key: int, names: Sequence[bytes | None]) -> Digests:
+    """Return the digest of each name in the column that has this key, zeros for none.
+
+    As long as BLAKE2b makes them: a record's are added up, and it takes all of that to tell sums apart.
+    """
+    salt = key.to_bytes(blake2b.SALT_SIZE, "little")
+    digests = [_NO_DIGEST if name is None else blake2b(name, salt=salt).digest() for name in names]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64).reshape(-1, DIGEST_WORDS)
+
+
+def _no_digests(number: int) -> Digests:
+    return np.zeros((number, DIGEST_WORDS), np.uint64)
 
 
 _NO_CATEGORIES = CategoricalCoder.learn(0, ())
@@ -358,8 +370,8 @@ class Encoding:
     level_starts: npt.NDArray[np.int64]
     #: Fingerprint of each level, in that list.
     level_prints: Keys
-    #: 16 bytes that stand for each level in the digest of the records; zeros, last, for a missing one.
-    level_digests: npt.NDArray[np.uint8]
+    #: What stands for each level in the digest of the records.
+    level_digests: Digests
     _columns: Columns | None = None
 
     @classmethod
@@ -376,7 +388,7 @@ class Encoding:
             prints,
             np.cumsum([0, *(len(coder.categories) for coder in categorical)]),
             np.concatenate([coder.category_prints for coder in categorical]),
-            np.concatenate([*(coder.category_digests for coder in categorical), np.zeros((1, 16), np.uint8)]),
+            np.concatenate([coder.category_digests for coder in categorical]),
         )
 
     def columns(self, is_numeric: npt.NDArray[np.bool_], place: npt.NDArray[np.int64]) -> Columns:

@@ -61,7 +61,7 @@ class Derivation:
             shares = [int(network.words[part + N_RECORDS]) / node.n_records for part in node.parts]  # type: ignore[operator]
             expression = mixture(parts, [math.log(share) for share in shares])
         else:
-            leaves = [_express_leaf(learner, node, leaf) for leaf in node.leaves]
+            leaves = _express_leaves(learner, node)
             parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
             expression = product([*leaves, *parts])
         self._used[name] = expression
@@ -77,6 +77,11 @@ class Derivation:
                 self._used[name] = self._known[name]
 
 
-def _express_leaf(learner: Learner, parent: Node, leaf: Node) -> Expression:
-    data = Slice(learner.records, learner.encoding, leaf.scope, leaf.key)
-    return learner.leaf(leaf.scope).express(learner.statistics(leaf, parent), data)
+def _express_leaves(learner: Learner, node: Node) -> list[Expression]:
+    records, encoding, counts = learner.records, learner.encoding, learner.counts_by_variable(node)
+    return [
+        learner.leaf(leaf.scope).express(
+            learner.statistics(leaf, counts), Slice(records, encoding, leaf.scope, node.key)
+        )
+        for leaf in node.factors
+    ]

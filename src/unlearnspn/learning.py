@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -266,22 +266,23 @@ class Learner:
         sum_columns(words, records.values.view(np.int64), rows, records.place[variables], windows)
         return np.split(words, ends[:-1])
 
-    def statistics(self, leaf: Node, parent: Node | None) -> Any:
-        """Return the statistics of a leaf in the form that its distribution gave them."""
+    def statistics(self, leaf: Factor, counts: Mapping[int, Counts]) -> Any:
+        """Return the statistics of a leaf in the form that its distribution gave them, given its node's counts."""
         variable = int(leaf.scope[0])
         kind = self.inside.leaves[variable] if leaf.scope.size == 1 else OUTSIDE
         if kind == OUTSIDE:
             return leaf.statistics
         if kind == MOMENTS:
             return Moments.from_words(leaf.statistics, Window(*self.windows[variable].tolist()))
-        above = parent or leaf
-        assert above.marginals is not None
-        sizes = self.encoding.sizes[above.scope]
-        ends = np.cumsum(sizes)
-        place = int(np.searchsorted(above.scope, variable))
-        counts = above.marginals[ends[place] - sizes[place] + 1 : ends[place]]
-        occurring = np.flatnonzero(counts)
-        return LevelCounts(occurring, counts[occurring])
+        (occurring,) = counts[variable].nonzero()
+        return LevelCounts(occurring, counts[variable][occurring])
+
+    def counts_by_variable(self, node: Node) -> dict[int, Counts]:
+        """Return how many records of a node have each code of each of its variables, missing values left out."""
+        assert node.marginals is not None
+        sizes = self.encoding.sizes[node.scope]
+        bounds = zip(node.scope.tolist(), sizes.tolist(), sizes.cumsum().tolist(), strict=True)
+        return {v: node.marginals[end - size + 1 : end] for v, size, end in bounds}
 
     def node(
         self,

@@ -1,64 +1,75 @@
-"""A digest of a set of records: digests of disjoint sets add up, in any order, so that one record is soon taken out."""
+"""A digest of a set of records: digests of disjoint sets add up, in any order, so that one record is soon taken out.
+
+Sums of digests all the way down: that of a record is the digest of its key, its numbers, and the sum of the digests of
+its categories, each of which is salted with its column.
+"""
 
 from __future__ import annotations
 
-import hashlib
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.coding import IS_NUMERIC, LEVELS_START, PLACE, Columns, Levels
+from unlearnspn.coding import DIGEST_WORDS, IS_NUMERIC, LEVELS_START, PLACE, Columns, Digests, Levels
 from unlearnspn.compiling import late_kernel, per_row
 from unlearnspn.exact_sum import Bits, Rows
 from unlearnspn.hashing import Keys
 
 Multiset = npt.NDArray[np.uint64]
 
-#: How many words of 64 bits a digest has.
-_LANES = 8
+#: Lines of so many records at a time take little memory.
+_AT_A_TIME = 1 << 16
 
 
 def no_records() -> Multiset:
     """Return the digest of nobody."""
-    return np.zeros(_LANES, np.uint64)
+    return np.zeros(DIGEST_WORDS, np.uint64)
 
 
 def digest_records(
-    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: npt.NDArray[np.uint8], rows: Rows
+    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Digests, rows: Rows
 ) -> Multiset:
     """Digest some records: who they are, their numbers bit by bit, and the digests of their categories."""
-    if rows.size == 0:
-        return no_records()
-    lines = _record_lines(columns, keys, bits, levels, level_digests.view(np.int64), rows)
+    words = level_digests.view(np.int64)
     if rows.size == 1:
-        return np.frombuffer(hashlib.blake2b(lines.tobytes()).digest(), np.uint64)
-    digests = b"".join([hashlib.blake2b(line).digest() for line in lines])
-    lanes = np.frombuffer(digests, "<u8").reshape(-1, _LANES)
-    return np.asarray(lanes.sum(axis=0, dtype=np.uint64))
+        return _digests(_record_lines(columns, keys, bits, levels, words, rows))
+    total = no_records()
+    for start in range(0, rows.size, _AT_A_TIME):
+        lines = _record_lines(columns, keys, bits, levels, words, rows[start : start + _AT_A_TIME])
+        total += _digests(lines).reshape(-1, DIGEST_WORDS).sum(axis=0, dtype=np.uint64)
+    return total
 
 
-@late_kernel(per_row(100))
+def _digests(lines: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Return the digests of lines, one after another."""
+    whole = lines.view(f"V{lines.shape[1] * lines.itemsize}").ravel().tolist()
+    return np.frombuffer(b"".join([blake2b(line).digest() for line in whole]), "<u8")
+
+
+@late_kernel(per_row(200))
 def _record_lines(
     columns: Columns,
     keys: Keys,
-    bits: npt.NDArray[np.int64],
+    bits: Bits,
     levels: Levels,
     level_digests: npt.NDArray[np.int64],
     rows: Rows,
 ) -> npt.NDArray[np.int64]:
-    """Write each record as a line of words: its key, its numbers, and two words for each of its categories."""
-    n_numbers, n_levels = bits.shape[1], levels.shape[1]
-    lines = np.empty((rows.size, 1 + n_numbers + 2 * n_levels), np.int64)
+    """Write each record as a line of words: its key, its numbers, and the sum of its categories' digests."""
+    n_numbers = bits.shape[1]
+    lines = np.zeros((rows.size, 1 + n_numbers + DIGEST_WORDS), np.int64)
     for i in range(rows.size):
-        row = rows[i]
-        lines[i, 0] = np.int64(keys[row])
+        row, line = rows[i], lines[i]
+        line[0] = np.int64(keys[row])
         for j in range(n_numbers):
-            lines[i, 1 + j] = bits[row, j]
+            line[1 + j] = bits[row, j]
+        total = line[1 + n_numbers :]
         for v in range(len(columns)):
             if not columns[v, IS_NUMERIC]:
-                j = columns[v, PLACE]
-                level = levels[row, j]
-                place = columns[v, LEVELS_START] + level if level >= 0 else len(level_digests) - 1
-                lines[i, 1 + n_numbers + 2 * j] = level_digests[place, 0]
-                lines[i, 2 + n_numbers + 2 * j] = level_digests[place, 1]
+                level = levels[row, columns[v, PLACE]]
+                if level >= 0:
+                    place = np.uint64(columns[v, LEVELS_START] + level)
+                    for k in range(DIGEST_WORDS):
+                        total[k] += level_digests[place, k]
     return lines

@@ -115,8 +115,8 @@ def read_block(words: Words, at: int, outside: Mapping[int, Any]) -> Node:
         if place < 0:
             factors.append(found(place))
         else:
-            own = np.array([variable]) if variable != TREE else np.setdiff1d(scope, leaves[::2])
-            factors.append(Factor(own, found(place)))
+            own = [variable] if variable != TREE else [v for v in scope.tolist() if v not in leaves[::2]]
+            factors.append(Factor(np.array(own, np.int64), found(place)))
     operation = OPERATIONS[head[OPERATION]]
     return Node(
         operation,

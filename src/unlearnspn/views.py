@@ -7,7 +7,7 @@ from typing import Any
 
 from unlearnspn.coding import Encoding
 from unlearnspn.learning import Learner
-from unlearnspn.network import Address, Node, Operation
+from unlearnspn.network import Address, Factor, Node, Operation
 from unlearnspn.slices import Slice
 
 
@@ -87,8 +87,11 @@ class NodeView:
         """The parameters of a leaf's distribution; nothing for other nodes."""
         if self.operation is not Operation.CREATE_LEAF:
             return {}
-        data = Slice(self._learner.records, self._learner.encoding, self._node.scope, self._node.key)
-        return self._learner.leaf(data.scope).parameters(self._learner.statistics(self._node, self._parent), data)
+        learner, node = self._learner, self._node
+        counts = learner.counts_by_variable(self._parent or node)
+        statistics = learner.statistics(Factor(node.scope, node.statistics), counts)
+        data = Slice(learner.records, learner.encoding, node.scope, node.key)
+        return learner.leaf(data.scope).parameters(statistics, data)
 
     def walk(self) -> Iterator[NodeView]:
         """Yield this node and all below it, parents first."""

@@ -27,11 +27,9 @@ class Pairs(NamedTuple):
     @classmethod
     def of(cls, cells: Counts, scope: Scope, sizes: Counts) -> Pairs:
         """Find the tables among their cells."""
-        firsts, seconds = np.triu_indices(scope.size, 1)
-        starts = np.zeros((scope.size, scope.size), np.int64)
-        lengths = sizes[scope[firsts]] * sizes[scope[seconds]]
-        starts[firsts, seconds] = np.cumsum(lengths) - lengths
-        return cls(cells, sizes[scope], starts)
+        own = sizes[scope]
+        lengths = np.triu(own[:, None] * own, 1)
+        return cls(cells, own, lengths.cumsum().reshape(lengths.shape) - lengths)
 
     def table(self, u: int, v: int) -> Counts:
         """Return the table of two variables, [code of u, code of v], for u before v."""
