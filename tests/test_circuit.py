@@ -15,7 +15,6 @@ from unlearnspn import SPN, Circuit, Operation, Range
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import ONE, Input, Product, Sum, Unit, categorical, mixture, numeric, product
 from unlearnspn.circuit.layout import lift, lower
-from unlearnspn.circuit.log_add import log_add
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Family
 
@@ -130,27 +129,6 @@ def test_deep_circuits_need_no_recursion():
     assert circuit.expectation("x") == pytest.approx(4.5, rel=1e-9)
     assert circuit.condition({"x": Range(above=4.5)}).expectation("x") == pytest.approx(9.0, rel=1e-4)
     assert circuit.sample(3, random_state=0).shape == (3, 2)
-
-
-# -- the sum of logarithms -------------------------------------------------------------------------------------------
-
-
-def test_log_add_is_accurate_everywhere():
-    rng = np.random.default_rng(0)
-    distances = np.concatenate([np.arange(0.0, 40.0, 1 / 64), rng.exponential(5.0, 20000), 10.0 ** -np.arange(20.0)])
-    edges = np.arange(0.0, 38.0, 1 / 8)
-    distances = np.concatenate([distances, np.nextafter(edges, -1.0)[1:], np.nextafter(edges, 99.0)])
-    for larger in (0.0, -700.0, 1e-3, 3e5):
-        for pair in ((larger, larger - distances), (larger - distances, larger)):
-            a, b = np.broadcast_arrays(*pair)
-            added = np.array([log_add(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)])
-            assert np.abs(added - np.logaddexp(a, b)).max() <= 1e-14 + 2e-16 * abs(larger)
-
-
-def test_log_add_knows_infinity():
-    assert log_add(-math.inf, -math.inf) == -math.inf
-    assert log_add(-math.inf, -3.0) == log_add(-3.0, -math.inf) == -3.0
-    assert log_add(-1e308, 1.0) == 1.0
 
 
 # -- derivation ------------------------------------------------------------------------------------------------------

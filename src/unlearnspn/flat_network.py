@@ -18,7 +18,6 @@ from unlearnspn.blocks import (
     OPERATION,
     PARENT,
     ROWS,
-    TREE,
     Inside,
     leaves_at,
     numbers_at,
@@ -303,7 +302,7 @@ class FlatNetwork:
     def detailed(self, learner: Learner, node: int) -> Node:
         """Return a node whose parts are numbers, with all that its leaves follow from."""
         found = self.shallow(node)
-        if TREE not in _read_leaves(self.words, node)[::2]:
+        if all(factor.scope.size == 1 for factor in found.factors):
             return found
         rows = self.rows_of(node)
         return learner.with_tables(found, learner.records.rows if rows is None else rows)

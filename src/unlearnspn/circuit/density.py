@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from unlearnspn.arrays import put
+from unlearnspn.circuit.exponentials import exponentials, logarithms
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices, Starts, Units
-from unlearnspn.circuit.log_add import log_add
 from unlearnspn.circuit.schedule import Schedule
 from unlearnspn.compiling import kernel, late_kernel
 
@@ -22,7 +22,7 @@ _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGO
 _BLOCK_CELLS = 1 << 15
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 512
 #: Below this a sum of densities has lost bits.
-_LEAST_DENSITY = 1e-290
+_LEAST_DENSITY = 1e-280
 
 
 @kernel
@@ -54,14 +54,11 @@ def log_density(
             members = schedule.members[schedule.member_starts[u] : schedule.member_starts[u + 1]]
             if lines[u] < 0 or members.size == 0:
                 continue
+            if units[u] == _SUM:
+                _mix(kept, lines, members, child_starts, children, log_weights, schedule.weights, length)
+                continue
             total = kept[lines[u], :length]
             first, last = child_starts[u], child_starts[u + 1]
-            if members.size > 1:
-                _mix_together(kept, lines, members, child_starts, children, log_weights, schedule.weights, length)
-                continue
-            if units[u] == _SUM:
-                _mix(kept, lines, children[first:last], log_weights[first:last], total)
-                continue
             total[:] = 0.0
             if units[u] > _PRODUCT:
                 _add(u, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
@@ -96,15 +93,15 @@ def unit_values(
 
     Where a sum is to `maximise`, its value is that of the best part.
     """
-    lines = np.arange(units.size)
-    n_rows = values.shape[1]
+    lines, weights, n_rows = np.arange(units.size), log_weights.copy(), values.shape[1]
+    exponentials(weights)
     for u in range(units.size):
         total = values[u]
         first, last = child_starts[u], child_starts[u + 1]
         if units[u] == _SUM and maximise:
             _pick(values, children[first:last], log_weights[first:last], total)
         elif units[u] == _SUM:
-            _mix(values, lines, children[first:last], log_weights[first:last], total)
+            _mix(values, lines, lines[u : u + 1], child_starts, children, log_weights, weights, n_rows)
         elif units[u] == _PRODUCT:
             total[:] = 0.0
             for child in children[first:last]:
@@ -118,17 +115,18 @@ def unit_values(
 def _steps_of_combining(
     units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats
 ) -> int:
-    return int(15 * children.size * values.shape[1])
+    return int(50 * children.size * values.shape[1])
 
 
 @late_kernel(_steps_of_combining)
 def combine(units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats) -> None:
     """Write the values of sums and products, [unit, case], from those of the inputs."""
-    lines = np.arange(units.size)
+    lines, weights = np.arange(units.size), log_weights.copy()
+    exponentials(weights)
     for u in range(units.size):
         first, last = child_starts[u], child_starts[u + 1]
         if units[u] == _SUM:
-            _mix(values, lines, children[first:last], log_weights[first:last], values[u])
+            _mix(values, lines, lines[u : u + 1], child_starts, children, log_weights, weights, values.shape[1])
         elif units[u] == _PRODUCT:
             values[u] = 0.0
             for child in children[first:last]:
@@ -164,17 +162,7 @@ def _fill_absent(unit: int, numbers: Floats, places: Places, slot: int, absent: 
 
 
 @kernel
-def _mix(kept: Floats, lines: Starts, parts: Indices, weights: Floats, total: Floats) -> None:
-    """Add up the parts, each by its weight."""
-    total[:] = -math.inf
-    for i in range(parts.size):
-        values, weight = kept[lines[parts[i]]], weights[i]
-        for r in range(total.size):
-            total[r] = log_add(total[r], values[r] + weight)
-
-
-@kernel
-def _mix_together(
+def _mix(
     kept: Floats,
     lines: Starts,
     sums: Starts,
@@ -184,32 +172,46 @@ def _mix_together(
     weights: Floats,
     length: int,
 ) -> None:
-    """Add up the same parts by the weights of several sums: densities are relative to that of the likeliest part."""
+    """Add up the same parts by the weights of some sums: densities are relative to that of the likeliest part."""
     parts = children[child_starts[sums[0]] : child_starts[sums[0] + 1]]
     highest, densities = np.full(length, -math.inf), np.empty((parts.size, length))
-    for part in parts:
-        values = kept[lines[part]]
+    mixed = np.zeros((sums.size, length))
+    for i in range(parts.size):
+        values = kept[lines[parts[i]]]
         for r in range(length):
             highest[r] = max(highest[r], values[r])
     for i in range(parts.size):
         values = kept[lines[parts[i]]]
         for r in range(length):
-            densities[i, r] = math.exp(values[r] - highest[r]) if highest[r] > -math.inf else 0.0
-    for u in sums:
-        total, first = kept[lines[u], :length], child_starts[u]
-        total[:] = 0.0
+            densities[i, r] = values[r] - highest[r] if highest[r] > -math.inf else 0.0
+    exponentials(densities.reshape(-1))
+    for s in range(sums.size):
         for i in range(parts.size):
-            weight = weights[first + i]
+            weight = weights[child_starts[sums[s]] + i]
             for r in range(length):
-                total[r] += weight * densities[i, r]
+                mixed[s, r] += weight * densities[i, r]
+    logs = logarithms(mixed.reshape(-1)).reshape(mixed.shape)
+    for s in range(sums.size):
+        total, first = kept[lines[sums[s]]], child_starts[sums[s]]
         for r in range(length):
-            if total[r] > _LEAST_DENSITY:
-                total[r] = highest[r] + math.log(total[r])
-                continue
-            # The likeliest part has next to no weight here, and others have got lost beside it.
-            total[r] = -math.inf
-            for i in range(parts.size):
-                total[r] = log_add(total[r], kept[lines[parts[i]], r] + log_weights[first + i])
+            total[r] = highest[r] + logs[s, r]
+        for r in range(length):
+            if mixed[s, r] < _LEAST_DENSITY:
+                # The likeliest part has next to no weight here, and others have got lost beside it.
+                total[r] = _mix_row(kept, lines, parts, log_weights[first : first + parts.size], r)
+
+
+@kernel
+def _mix_row(kept: Floats, lines: Starts, parts: Indices, weights: Floats, r: int) -> float:
+    """Add up the parts of one row, each by its weight."""
+    highest, total = -math.inf, 0.0
+    for i in range(parts.size):
+        highest = max(highest, kept[lines[parts[i]], r] + weights[i])
+    if highest == -math.inf:
+        return highest
+    for i in range(parts.size):
+        total += math.exp(kept[lines[parts[i]], r] + weights[i] - highest)
+    return highest + math.log(total)
 
 
 @kernel

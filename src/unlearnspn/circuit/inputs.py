@@ -22,7 +22,7 @@ Places = npt.NDArray[np.int32]
 _CATEGORICAL, _GAUSSIAN, _EXPONENTIAL = int(Unit.CATEGORICAL), int(Unit.GAUSSIAN), int(Unit.EXPONENTIAL)
 _LOG_NORMAL, _POISSON, _HISTOGRAM = int(Unit.LOG_NORMAL), int(Unit.POISSON), int(Unit.HISTOGRAM)
 
-#: Up to so many categories a copy of their table pays.
+#: Up to so many categories a copy of their table pays, if there are as many rows.
 _FEW = 64
 
 _add_gaussian, _add_exponential = gaussian.add_log_density, exponential.add_log_density
@@ -55,7 +55,7 @@ def add_input(unit: int, parameters: Floats, numbers: Floats, places: Places, to
 @kernel
 def add_categorical(log_probabilities: Floats, places: Places, total: Floats) -> None:
     """Add the log-probability of each row's category."""
-    if log_probabilities.size > _FEW:
+    if log_probabilities.size > min(_FEW, total.size):
         for r in range(total.size):
             if places[r] >= 0:
                 total[r] += log_probabilities[places[r]]

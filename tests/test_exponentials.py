@@ -1,0 +1,92 @@
+"""Exponentials and logarithms are accurate, and each is the same whatever stands beside it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from unlearnspn.circuit.density import combine
+from unlearnspn.circuit.exponentials import exponentials, logarithms
+from unlearnspn.circuit.expressions import Unit
+
+RNG = np.random.default_rng(0)
+#: Around whole powers of two, and anywhere.
+HALVES = np.arange(0.0, 1021.0, 0.5) * math.log(2.0)
+EXPONENTS = -np.concatenate(
+    [
+        HALVES,
+        np.nextafter(HALVES, 999.0),
+        np.nextafter(HALVES, -1.0)[1:],
+        RNG.exponential(5.0, 9999),
+        10.0 ** -np.arange(20),
+    ]
+)
+POWERS = 2.0 ** np.arange(-1022.0, 1023.0)
+NUMBERS = np.concatenate(
+    [POWERS, np.nextafter(POWERS, 9e307), np.nextafter(POWERS, 0.0)[1:], RNG.lognormal(0.0, 9.0, 9999)]
+)
+NEAR_ONE = 1.0 + np.concatenate([2.0 ** -np.arange(1.0, 53.0), -(2.0 ** -np.arange(1.0, 54.0))])
+NEAR_ROOT = math.sqrt(2.0) * (1.0 + np.arange(-9, 10) * 2.0**-52)
+
+
+def exp(values):
+    results = np.array(values, float)
+    exponentials(results)
+    return results
+
+
+def log(values):
+    return logarithms(np.array(values, float))
+
+
+def test_exponentials_are_accurate_everywhere():
+    expected = np.array([math.exp(x) for x in EXPONENTS])
+    assert np.abs(exp(EXPONENTS) / expected - 1.0).max() <= 5e-16
+    assert exp([0.0]) == 1.0
+
+
+def test_nothing_comes_out_that_has_fewer_bits():
+    assert (exp([-math.inf, math.nan, -1e308, -709.0, -708.0]) == 0.0).all()
+    assert exp([-707.99]) == pytest.approx(math.exp(-707.99), rel=5e-16)
+
+
+@pytest.mark.parametrize("values", [NUMBERS, NEAR_ONE, NEAR_ROOT])
+def test_logarithms_are_accurate_everywhere(values):
+    expected = np.array([math.log(x) for x in values])
+    assert (np.abs(log(values) - expected) <= 4e-16 * np.abs(expected)).all()
+    assert log([1.0]) == 0.0
+
+
+@pytest.mark.parametrize(("function", "values"), [(exp, EXPONENTS), (log, NUMBERS)])
+def test_each_comes_out_the_same_whatever_stands_beside_it(function, values):
+    alone = np.concatenate([function([value]) for value in values[::97]])
+    for start in range(8):
+        assert np.array_equal(function(values[start:])[(97 - start) % 97 :: 97][-99:], alone[-99:])
+
+
+def mixed(parts, weights):
+    """Return the values of a sum over inputs that have these values, [part, row]."""
+    n_parts, n_rows = parts.shape
+    values = np.vstack([parts, np.zeros(n_rows)])
+    units = np.array([Unit.GAUSSIAN] * n_parts + [Unit.SUM], np.uint8)
+    starts = np.array([0] * (n_parts + 1) + [n_parts])
+    combine(units, starts, np.arange(n_parts, dtype=np.int32), weights, values)
+    return values[-1]
+
+
+@pytest.mark.parametrize(
+    "weights", [np.log([0.5, 0.2, 0.3]), np.array([-690.0, 0.0, -3.0]), np.array([-1e4, -1e3, 0.0])]
+)
+@pytest.mark.parametrize("distance", [0.0, 1e-9, 1.0, 30.0, 40.0, 700.0, 800.0, 1e300])
+def test_mixtures_are_accurate_however_far_their_parts_are_apart(distance, weights):
+    parts = np.array([-700.0, 0.0, 3e5])[None, :] + np.array([[0.0], [-distance], [-distance / 3]])
+    expected = np.logaddexp.reduce(parts + weights[:, None], axis=0)
+    assert mixed(parts, weights) == pytest.approx(expected, rel=4e-16, abs=1e-15)
+
+
+def test_mixtures_of_what_is_impossible():
+    impossible = np.full((2, 3), -math.inf)
+    assert (mixed(impossible, np.log([0.5, 0.5])) == -math.inf).all()
+    impossible[1] = -3.0
+    assert (mixed(impossible, np.array([0.0, -1.0])) == -4.0).all()
+    assert (mixed(impossible, np.array([0.0, -math.inf])) == -math.inf).all()
