@@ -110,12 +110,12 @@ def read_block(words: Words, at: int, outside: Mapping[int, Any]) -> Node:
             return None
         return outside[-place - 1] if place < 0 else block[place : ends[place]].copy()
 
-    factors = []
+    factors, alone = [], set(leaves[::2])
     for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
         if place < 0:
             factors.append(found(place))
         else:
-            own = [variable] if variable != TREE else [v for v in scope.tolist() if v not in leaves[::2]]
+            own = [variable] if variable != TREE else [v for v in scope.tolist() if v not in alone]
             factors.append(Factor(np.array(own, np.int64), found(place)))
     operation = OPERATIONS[head[OPERATION]]
     return Node(

@@ -15,7 +15,7 @@ from unlearnspn.compiling import kernel
 
 Floats = npt.NDArray[np.float64]
 
-#: What is below has an exponential next to which processors are slow, and which is nothing beside 1.
+#: Below this, exponentials have fewer bits, and processors are slow with such; beside 1 they are nothing.
 _LEAST = -708.0
 _PER_LN2 = 1.4426950408889634
 #: The logarithm of 2 in two parts: products of the first and a small whole number are exact.
