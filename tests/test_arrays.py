@@ -4,7 +4,18 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from unlearnspn.arrays import count_of, equal, first_reaching, in_order, joined, merged, places_of, put, with_room
+from unlearnspn.arrays import (
+    count_of,
+    equal,
+    extended,
+    first_reaching,
+    in_order,
+    joined,
+    merged,
+    places_of,
+    put,
+    with_room,
+)
 
 words = st.lists(st.integers(-3, 3), max_size=12).map(lambda values: np.array(values, np.int64))
 
@@ -43,6 +54,7 @@ def test_room_is_made_only_if_there_is_none_and_what_is_there_stays(one, more):
     assert room.size >= one.size + more.size
     put(room, one.size, more)
     assert room[: one.size + more.size].tolist() == joined(one, more).tolist()
+    assert extended(one, one.size, more)[: one.size + more.size].tolist() == joined(one, more).tolist()
 
 
 def test_putting_leaves_the_rest_alone():

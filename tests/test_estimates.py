@@ -97,7 +97,7 @@ def test_what_learning_takes_is_foretold(shape, parameters, foretold):
     assert counted / 6 < told < counted * 2
 
 
-@pytest.mark.parametrize(("n_rows", "is_compiled"), [(150, False), (5_000, False), (15_000, False), (20_000, True)])
+@pytest.mark.parametrize(("n_rows", "is_compiled"), [(150, False), (30_000, False), (100_000, False), (200_000, True)])
 def test_of_many_records_learning_is_compiled(n_rows, is_compiled):
     spn = SPN().fit(depending(250, 15))
     network, scope, rows = spn._model.network, np.arange(15), np.arange(n_rows)

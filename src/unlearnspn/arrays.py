@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel, per_row
 from unlearnspn.exact_sum import Words
 
 Array = npt.NDArray[Any]
@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 _NARROW = 8
 
 
-@kernel
+@inner_kernel(per_row(1))
 def put(target: Array, at: int, values: Array) -> None:
     """Copy values to somewhere in an array."""
     for i in range(values.size):
@@ -31,6 +31,14 @@ def with_room(words: Words, used: int, number: int) -> Words:
     grown = np.empty(max(2 * words.size, used + number), np.int64)
     put(grown, 0, words[:used])
     return grown
+
+
+@kernel
+def extended(words: Words, used: int, more: Words) -> Words:
+    """Return the words in use and some more behind them: in the same array, if it has room."""
+    words = with_room(words, used, more.size)
+    put(words, used, more)
+    return words
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.arrays import put, with_room
+from unlearnspn.arrays import extended, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     DIGESTED,
@@ -31,7 +31,7 @@ from unlearnspn.blocks import (
 )
 from unlearnspn.clustering import Clustering
 from unlearnspn.clustering.rounds import describe_rounds
-from unlearnspn.compiling import elements, kernel, late_kernel
+from unlearnspn.compiling import kernel, late_kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.ground import Ground, space_of
@@ -46,13 +46,6 @@ from unlearnspn.traversal import has_leaves_outside, undigested
 FORMAT = b"unlearnspn 3"
 _SIZE = 32
 _MASK = (1 << 64) - 1
-
-
-@kernel
-def _extended(buffer: Words, used: int, more: Words) -> Words:
-    buffer = with_room(buffer, used, more.size)
-    put(buffer, used, more)
-    return buffer
 
 
 @kernel
@@ -106,22 +99,27 @@ def _describe_leaves(words: Words, ground: Ground, node: int, buffer: Words, use
 def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int]:
     head = words[node + MEMBERS : node + MEMBERS + 4]  # and the hash of the marginals
     for more in (words[node + KEY : node + KEY + 1], head, informative_at(words, node), numbers_at(words, node)):
-        buffer = _extended(buffer, used, more)
+        buffer = extended(buffer, used, more)
         used += more.size
     if words[node + INDEPENDENCE] > 0:
         start = node + words[node + INDEPENDENCE]
         asked = words[start : start + asked_pairs.N_CELLS]  # how many pairs, and the hash of what is known of them
-        buffer = _extended(buffer, used, asked)
+        buffer = extended(buffer, used, asked)
         used += asked.size
     if words[node + CLUSTERING] > 0:
         space = space_of(ground, scope_at(words, node), np.uint64(words[node + KEY]))
         found = describe_rounds(space, rounds_of(words, node, space))
-        buffer = _extended(buffer, used, found)
+        buffer = extended(buffer, used, found)
         used += found.size
     return buffer, used
 
 
-@late_kernel(elements)
+def _steps_of_describing(words: Words, ground: Ground, root: int) -> int:
+    # Most words are rows and tables, of which hashes are kept.
+    return words.size // 8
+
+
+@late_kernel(_steps_of_describing)
 def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
     """Write what nodes whose digests are not known are as words: what is released, what is kept, and where parts are.
 
@@ -138,13 +136,13 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
         scope, parts = scope_at(words, node), parts_at(words, node)
         head = np.empty(4, np.int64)
         head[0], head[1], head[2], head[3] = words[node + OPERATION], words[node + N_RECORDS], scope.size, parts.size
-        buffer = _extended(buffer, used, head)
-        buffer = _extended(buffer, used + head.size, scope)
+        buffer = extended(buffer, used, head)
+        buffer = extended(buffer, used + head.size, scope)
         buffer, used = _describe_leaves(words, ground, node, buffer, used + head.size + scope.size)
         lines[i, 2] = used
         buffer, used = _describe_kept(words, ground, node, buffer, used)
         lines[i, 3] = used
-        buffer = _extended(buffer, used, parts)
+        buffer = extended(buffer, used, parts)
         used += parts.size
         lines[i, 4], lines[i, 5], lines[i, 6] = used, words[node + INDEPENDENCE], words[node + CLUSTERING]
         lines[i, 7] = has_leaves_outside(words, node)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import IN, elements, kernel, late_kernel
+from unlearnspn.compiling import IN, inner_kernel, kernel, late_kernel, per_element, per_row
 from unlearnspn.hashing import integer_bytes
 
 Rows = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ def exponent_part(pattern: int) -> int:
     return (max(exponent, 1) - 1) >> 5
 
 
-@late_kernel(elements)
+@late_kernel(per_element(5, 1))
 def count_parts(bits: Bits, rows: Rows, column: int, parts: npt.NDArray[np.int64], sign: int) -> None:
     """Count into which parts the exponents of some rows fall."""
     for row in rows:
@@ -131,15 +131,20 @@ def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
             words[limb] &= _MASK32
 
 
-@late_kernel(elements)
-def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
-    """Put some rows of a column into moments that start at a word."""
+@inner_kernel(per_row(10))
+def _add_rows(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
     for row in rows:
         add_value(words, at, bits[row, column], window, IN)
+
+
+@late_kernel(per_row(10))
+def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
+    """Put some rows of a column into moments that start at a word."""
+    _add_rows(words, at, bits, rows, column, window)
     carry(words, at, window)
 
 
-@late_kernel(elements)
+@late_kernel(per_element(10, 2))
 def add_by_code(
     words: Words,
     bits: Bits,

@@ -361,11 +361,11 @@ def steps_of_learning(ground: Ground, scope: Scope, n_rows: int) -> int:
     """Return about how many steps the interpreter takes to learn from some rows, apart from inner kernels.
 
     It is slow with each value of a row, more so in rounds of k-means, and in nodes that are large enough to be split
-    with each pair of variables and each cell of their tables.
+    with each pair of variables.
     """
-    n_asked, n_rounds, n_cells = n_rows // ground.min_rows, ground.max_rounds or 0, int(ground.sizes[scope].sum()) ** 2
-    values = (20 + 10 * n_rounds * ground.n_clusters) * scope.size * n_rows
-    return values + n_asked * (50 * scope.size**2 + n_cells)
+    n_asked, n_rounds = n_rows // ground.min_rows, ground.max_rounds or 0
+    values = (3 + 3 * n_rounds * ground.n_clusters) * scope.size * n_rows
+    return int(values + n_asked * 5 * scope.size**2)
 
 
 def _steps_of_growth(

@@ -8,17 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import inner_kernel, kernel
+from unlearnspn.compiling import inner_kernel, kernel, per_element
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.slices import Counts, Rows, Scope
 
 
-def _steps_of_counting(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, sign: int) -> int:
-    return int(rows.size * scope.size)
-
-
-@inner_kernel(_steps_of_counting)
+@inner_kernel(per_element(1, 1, 2))
 def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts, sign: int) -> None:
     """Add `sign` to the count of every row's code, variable after variable."""
     for first in range(0, rows.size, FEW):

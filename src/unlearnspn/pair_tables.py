@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, elements, kernel, late_kernel
+from unlearnspn.compiling import IN, elements, inner_kernel, kernel, late_kernel, per_element
 from unlearnspn.exact_sum import Bits, Words
 from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.portable_math import x_log_x
@@ -33,11 +33,7 @@ def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
     return mix64(first ^ mix64(second))
 
 
-def _steps_of_counting(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> int:
-    return int(rows.size * scope.size * scope.size)
-
-
-@late_kernel(_steps_of_counting)
+@late_kernel(per_element(1, 1, 2, 2))
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
     """Count every row in, or out, in the table of every pair: one table at a time, for some rows."""
     gathered = np.empty((scope.size, min(_ROWS_AT_A_TIME, rows.size)), np.int64)
@@ -57,7 +53,7 @@ def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: C
                 start += table.size
 
 
-@kernel
+@inner_kernel(per_element(4, 3, 4))
 def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Scope, prints: Keys, sign: int) -> None:
     """Count rows in, or out, in a hash of the tables of all pairs, without the tables.
 
@@ -80,7 +76,7 @@ def shift_pairs_hash(hashes: Words, at: int, codes: Codes, rows: Rows, scope: Sc
     hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 
-@kernel
+@inner_kernel(per_element(3, 4, 5))
 def shift_values_hash(
     hashes: Words,
     at: int,

@@ -17,7 +17,7 @@ from unlearnspn.compiling.kernels import (
     kernel,
     late_kernel,
 )
-from unlearnspn.compiling.work import elements, per_row
+from unlearnspn.compiling.work import elements, per_element, per_row
 
 __all__ = [
     "IN",
@@ -31,6 +31,7 @@ __all__ = [
     "is_new",
     "kernel",
     "late_kernel",
+    "per_element",
     "per_row",
 ]
 

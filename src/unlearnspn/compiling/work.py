@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from unlearnspn.compiling.written import arrays_of
 
 #: So many elements are copied in a step: in far less time, but tables of which copies take much memory are not small.
-_COPIED_IN_A_STEP = 2
+_COPIED_IN_A_STEP = 8
 
 
 def elements(*arguments: Any) -> int:
@@ -19,6 +20,11 @@ def elements(*arguments: Any) -> int:
 def per_row(n_steps: int) -> Callable[..., int]:
     """Count some steps for each element of the last array, which are the rows or nodes that a kernel looks at."""
     return lambda *arguments: n_steps * [array.size for array in arrays_of(arguments)][-1]
+
+
+def per_element(n_steps: int, *places: int) -> Callable[..., int]:
+    """Count some steps for each element of an argument, given its place, or for all combinations of several."""
+    return lambda *arguments: n_steps * prod(arguments[place].size for place in places)
 
 
 def copying(*arguments: Any) -> int:

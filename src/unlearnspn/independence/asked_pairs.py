@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlearnspn.arrays import count_of, joined, places_of, put, with_room
+from unlearnspn.arrays import count_of, extended, joined, places_of, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, inner_kernel, kernel
+from unlearnspn.compiling import IN, OUT, inner_kernel, kernel, per_element
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.independence.agreement import compare_rows, count_all, count_common
@@ -94,11 +94,7 @@ def wants_tables(n_records: int, width: int, tables_above: int) -> bool:
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-def _steps_of_tables(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> int:
-    return int(rows.size * others.size)
-
-
-@inner_kernel(_steps_of_tables)
+@inner_kernel(per_element(1, 1, 3))
 def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Counts) -> Counts:
     """Count the tables of one variable with some others, one table after another."""
     starts = np.zeros(others.size + 1, np.int64)
@@ -111,6 +107,17 @@ def _count_against(codes: Codes, rows: Rows, hub: int, others: Scope, sizes: Cou
         for k in range(others.size):
             cells[starts[k] + code * widths[k] + np.int64(codes[row, others[k]])] += 1
     return cells
+
+
+@inner_kernel(per_element(2, 0))
+def _g_statistics(cells: Counts, n_rows: int, widths: Counts, logs: Counts) -> Counts:
+    """Return what `g_statistic` says of tables that lie one after another, given how many columns each has."""
+    found, at = np.empty((widths.size, 3), np.int64), 0
+    for k in range(widths.size):
+        table = cells[at : at + n_rows * widths[k]]
+        found[k, 0], found[k, 1], found[k, 2] = g_statistic(table, n_rows, widths[k], logs)
+        at += table.size
+    return found
 
 
 @kernel
@@ -173,10 +180,12 @@ def ask_pairs(
             others = places_of(waiting, True)
             if others.size == 0:
                 break
-            counted = _count_against(codes, rows, scope[hub], _not_asked(places[hub], others, scope), sizes)
-            pairs, at = with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0
+            unknown, n_rows = _not_asked(places[hub], others, scope), sizes[scope[hub]]
+            counted = _count_against(codes, rows, scope[hub], unknown, sizes)
+            found = _g_statistics(counted, n_rows, sizes[unknown], logs)
+            pairs, at, n_found = with_room(pairs, PER_PAIR * n_pairs, PER_PAIR * others.size), 0, 0
             for other in others:
-                n_rows, n_columns = sizes[scope[hub]], sizes[scope[other]]
+                n_columns = sizes[scope[other]]
                 pair, place = PER_PAIR * n_pairs, places[hub, other, 0]
                 if place >= 0:
                     freedom = read_name(known[place + NAMES])[2]
@@ -185,14 +194,13 @@ def ask_pairs(
                     table = known[start : start + n_rows * n_columns]
                 else:
                     table = counted[at : at + n_rows * n_columns]
-                    at += n_rows * n_columns
-                    pairs[pair + HALF_G], freedom, pairs[pair + TOTAL] = g_statistic(table, n_rows, n_columns, logs)
+                    pairs[pair + HALF_G], freedom, pairs[pair + TOTAL] = found[n_found]
+                    at, n_found = at + table.size, n_found + 1
                 depends = _depend(pairs[pair + HALF_G], freedom, cut)
                 pairs[pair + NAMES] = name(hub, int(other), freedom, depends)
                 n_pairs += 1
                 if with_tables:
-                    tables = with_room(tables, n_cells, table.size)
-                    put(tables, n_cells, table)
+                    tables = extended(tables, n_cells, table)
                     n_cells += table.size
                 if depends:
                     waiting[other] = False

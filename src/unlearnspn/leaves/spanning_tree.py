@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlearnspn.compiling import elements, late_kernel
+from unlearnspn.compiling import elements, late_kernel, per_element
 from unlearnspn.pair_tables import g_statistic
 from unlearnspn.slices import Counts, Scope
 
@@ -12,7 +12,7 @@ from unlearnspn.slices import Counts, Scope
 _INSIDE = np.iinfo(np.int64).min
 
 
-@late_kernel(elements)
+@late_kernel(per_element(2, 0))
 def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs: Counts) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 
