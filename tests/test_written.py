@@ -33,6 +33,7 @@ def test_every_request_does_the_same_as_written_and_compiled(sequence):
 def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path):
     wine = load_wine(as_frame=True).frame.astype({"target": "str"})
     wine.iloc[::7, 2] = None
+    wine["cellar"] = [f"cellar {number % 40}" for number in range(len(wine))]  # more than there are codes for
     x_log_x_table.cache_clear()
     with both_ways() as calls:
         spn = SPN(min_rows=20).fit(wine)

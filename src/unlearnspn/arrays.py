@@ -106,7 +106,7 @@ def _merged_runs(words: Words) -> Words:
     return words
 
 
-@kernel
+@inner_kernel(per_row(10))
 def in_order(words: Words) -> Words:
     """Return words sorted: by marking, or, where there are few of a large range, or some twice, by merging runs.
 
@@ -154,6 +154,15 @@ def count_of(values: Array, value: Any) -> int:
     for i in range(values.size):
         count += values[i] == value
     return count
+
+
+@inner_kernel(per_row(1))
+def tally(values: Words, number: int) -> Words:
+    """Count how often each number below another occurs."""
+    counts = np.zeros(number, np.int64)
+    for value in values:
+        counts[value] += 1
+    return counts
 
 
 @kernel

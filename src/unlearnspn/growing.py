@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn import blocks
-from unlearnspn.arrays import count_of, in_order, places_of, put, with_room
+from unlearnspn.arrays import count_of, in_order, places_of, put, tally, with_room
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -43,10 +43,10 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import go_on, learn_rounds
 from unlearnspn.clustering.rounds import rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.compiling import IN, OUT, kernel, late_kernel
+from unlearnspn.compiling import IN, OUT, inner_kernel, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
-from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_member
+from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_members
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs, wants_tables
 from unlearnspn.marginals import add_codes, hash_marginals
 from unlearnspn.packing import spare_words
@@ -250,13 +250,9 @@ def _write_rows(words: Words, used: int, ground: Ground, node: int, rows: Rows) 
     rows = in_order(rows)
     words[node + ROWS], words[node + N_ROWS] = used, rows.size
     words[node + ROOM] = room_for(rows.size)
-    low, high = np.uint64(0), np.uint64(0)
-    for i in range(rows.size):
-        words[used + i] = rows[i]
-        one, other = mix_member(ground.keys[rows[i]])
-        low += one
-        high += other
-    words[node + MEMBERS], words[node + MEMBERS + 1] = np.int64(low), np.int64(high)
+    put(words, used, rows)
+    members = mix_members(ground.keys, rows)
+    words[node + MEMBERS], words[node + MEMBERS + 1] = np.int64(members[0]), np.int64(members[1])
     return int(used + words[node + ROOM])
 
 
@@ -341,14 +337,12 @@ def write(
     return words, _write_rows(words, used, ground, node, rows) if keeps else used
 
 
-@kernel
+@inner_kernel(per_row(4))
 def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
     """Bring the rows of each cluster together, in their order; return where each cluster starts and ends."""
-    ends = np.zeros(n_clusters + 1, np.int64)
-    for k in labels:
-        ends[k + 1] += 1
+    ends, sizes = np.zeros(n_clusters + 1, np.int64), tally(labels, n_clusters)
     for k in range(n_clusters):
-        ends[k + 1] += ends[k]
+        ends[k + 1] = ends[k] + sizes[k]
     places, sorted_rows = ends.copy(), np.empty(rows.size, np.int64)
     for i in range(rows.size):
         sorted_rows[places[labels[i]]] = rows[i]
@@ -360,12 +354,11 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
 def steps_of_learning(ground: Ground, scope: Scope, n_rows: int) -> int:
     """Return about how many steps the interpreter takes to learn from some rows, apart from inner kernels.
 
-    It is slow with each value of a row, more so in rounds of k-means, and in nodes that are large enough to be split
-    with each pair of variables.
+    It is slow with nodes that are large enough to be split, above all with their pairs of variables, and with all
+    values of a row in rounds of k-means.
     """
-    n_asked, n_rounds = n_rows // ground.min_rows, ground.max_rounds or 0
-    values = (3 + 3 * n_rounds * ground.n_clusters) * scope.size * n_rows
-    return int(values + n_asked * 5 * scope.size**2)
+    n_asked, width, n_rounds = n_rows // ground.min_rows, int(scope.size), ground.max_rounds or 0
+    return n_rows * (5 + 3 * n_rounds * ground.n_clusters * width) + n_asked * (80 * width + 10 * width**2)
 
 
 def _steps_of_growth(

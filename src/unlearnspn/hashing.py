@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import elements, inlined, kernel, late_kernel
+from unlearnspn.compiling import elements, inlined, inner_kernel, kernel, late_kernel, per_row
 
 Keys = npt.NDArray[np.uint64]
 
@@ -53,7 +53,7 @@ def sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[int, int]:
     """Fingerprint a set of rows: two 64-bit sums of mixed keys, the same in any order, and invertible."""
     if rows.size == 0:
         return 0, 0
-    low, high = _sum_keys(keys, rows)
+    low, high = mix_members(keys, rows)
     return int(low), int(high)
 
 
@@ -63,14 +63,17 @@ def mix_member(key: np.uint64) -> tuple[np.uint64, np.uint64]:
     return mix64(key), mix64(key ^ _SECOND)
 
 
-@kernel
-def _sum_keys(keys: Keys, rows: npt.NDArray[np.int64]) -> tuple[np.uint64, np.uint64]:
+@inner_kernel(per_row(5))
+def mix_members(keys: Keys, rows: npt.NDArray[np.int64]) -> Keys:
+    """Return the two sums of `sum_keys`."""
     low, high = np.uint64(0), np.uint64(0)
     for row in rows:
         one, other = mix_member(keys[row])
         low += one
         high += other
-    return low, high
+    sums = np.empty(2, np.uint64)
+    sums[0], sums[1] = low, high
+    return sums
 
 
 @late_kernel(elements)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlearnspn.arrays import equal, put
+from unlearnspn.arrays import equal, put, tally
 from unlearnspn.clustering.columns import gather_columns, label, label_by_distance, shift_distances
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
@@ -148,10 +148,7 @@ def _finish(space: Space, known: Rounds, rows: Rows, max_rounds: int | None) -> 
         copy_rounds(counts, sums, centroids, all_counts, all_sums, all_centroids)
         done, labels = _run_rounds(space, rows, first, all_sums, all_counts, all_centroids)
         counts, sums, centroids = all_counts[:done], all_sums[:done], all_centroids[: done + 1]
-    sizes = np.zeros(n_seeds, np.int64)
-    for k in labels:
-        sizes[k] += 1
-    return to_words(Rounds(seeds, counts, sizes, sums, centroids)), labels
+    return to_words(Rounds(seeds, counts, tally(labels, n_seeds), sums, centroids)), labels
 
 
 @kernel

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.arrays import places_of, put
 from unlearnspn.coding import Levels
-from unlearnspn.compiling import elements, kernel, late_kernel
+from unlearnspn.compiling import elements, kernel, late_kernel, per_element
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Rows
@@ -22,12 +23,13 @@ class LevelCounts(NamedTuple):
 
 
 @kernel
-def _compressed(levels: Counts, counts: Counts) -> tuple[Counts, Counts]:
-    occurring = counts > 0
-    return levels[occurring], counts[occurring]
+def _occurring(levels: Counts, counts: Counts, known: int) -> tuple[Counts, Counts]:
+    """Return the levels that occur, and how often each does, in arrays of their own."""
+    kept = places_of(counts[:known] > 0, True)
+    return levels[kept], counts[kept]
 
 
-@kernel
+@late_kernel(per_element(1, 1))
 def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> tuple[Counts, Counts]:
     """Count the levels of some rows; those below zero are missing."""
     counts = np.zeros(n_levels, np.int64)
@@ -35,10 +37,14 @@ def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> tuple
         level = table[row, column]
         if level >= 0:
             counts[level] += 1
-    return _compressed(np.arange(n_levels), counts)
+    return _occurring(np.arange(n_levels), counts, n_levels)
 
 
-@kernel
+def _steps_of_shift(levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int) -> int:
+    return levels.size * (1 + minus.size + plus.size)
+
+
+@late_kernel(_steps_of_shift)
 def shift_levels(
     levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int
 ) -> tuple[Counts, Counts]:
@@ -46,7 +52,8 @@ def shift_levels(
     known = levels.size
     room = known + minus.size + plus.size
     new_levels, new_counts = np.empty(room, np.int64), np.zeros(room, np.int64)
-    new_levels[:known], new_counts[:known] = levels, counts
+    put(new_levels, 0, levels)
+    put(new_counts, 0, counts)
     for i in range(minus.size + plus.size):
         row, sign = (minus[i], -1) if i < minus.size else (plus[i - minus.size], 1)
         level = table[row, column]
@@ -59,10 +66,10 @@ def shift_levels(
             new_levels[known] = level
             known += 1
         new_counts[place] += sign
-    return _compressed(new_levels[:known], new_counts[:known])
+    return _occurring(new_levels, new_counts, known)
 
 
-@kernel
+@late_kernel(elements)
 def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64, np.uint64]:
     """Sum count·hash over the levels: independent of their order and of their codes."""
     low, high = np.uint64(0), np.uint64(0)
