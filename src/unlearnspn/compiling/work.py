@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from unlearnspn.compiling.written import arrays_of
+from unlearnspn.compiling.written import arrays_of, n_copied
 
 #: So many elements are copied in a step: in far less time, but tables of which copies take much memory are not small.
 _COPIED_IN_A_STEP = 8
@@ -28,5 +28,5 @@ def per_element(n_steps: int, *places: int) -> Callable[..., int]:
 
 
 def copying(*arguments: Any) -> int:
-    """Return to how many steps it comes that all arrays are copied first."""
-    return sum(array.size for array in arrays_of(arguments)) // _COPIED_IN_A_STEP
+    """Return to how many steps it comes that arrays are copied first."""
+    return n_copied(arguments) // _COPIED_IN_A_STEP

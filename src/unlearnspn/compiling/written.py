@@ -48,9 +48,7 @@ def _variables(variables: dict[str, Any], known: _Globals) -> dict[str, Any]:
 
 def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Call a function as if it were compiled; if that fails, arrays are left as they were."""
-    # Structures are only read, see `Ground`.
-    own = (argument for argument in arguments if not isinstance(argument, StructRefProxy))
-    arrays = [array for array in arrays_of(own) if array.flags.writeable]
+    arrays = _changeable(arguments)
     before = [array.copy() for array in arrays]
     wide: dict[int, Array] = {}
     try:
@@ -64,6 +62,22 @@ def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
             array[...] = values
         raise
     return _returned(answer)
+
+
+def n_copied(arguments: tuple[Any, ...]) -> int:
+    """Return how many elements are copied before a function is called."""
+    narrow = sum(array.size for array in arrays_of(arguments) if _is_narrow(array))
+    return narrow + sum(array.size for array in _changeable(arguments))
+
+
+def _changeable(arguments: tuple[Any, ...]) -> list[Array]:
+    # Structures are only read, see `Ground`.
+    own = (argument for argument in arguments if not isinstance(argument, StructRefProxy))
+    return [array for array in arrays_of(own) if array.flags.writeable]
+
+
+def _is_narrow(array: Array) -> bool:
+    return array.dtype.kind in _WIDE and array.itemsize < 8
 
 
 def arrays_of(values: Iterable[Any]) -> Iterator[Array]:
@@ -80,7 +94,7 @@ def arrays_of(values: Iterable[Any]) -> Iterator[Array]:
 def _given(value: Any, wide: dict[int, Array]) -> Any:
     """Return an argument as a kernel sees it: all numbers have 64 bits."""
     if isinstance(value, np.ndarray):
-        if value.dtype.kind not in _WIDE or value.itemsize == 8:
+        if not _is_narrow(value):
             return value
         return wide.setdefault(id(value), value.astype(_WIDE[value.dtype.kind]))
     if isinstance(value, tuple):
