@@ -1,5 +1,7 @@
 """Measure what the first use costs: importing, the demonstration, and a first fit, score and removals, not compiled.
 
+Of each table up to 1,000 rows are scored.
+
 python benchmarks/first_use.py
 
 Every line is from a process of its own; that of the interpreter's start is not included.
@@ -12,7 +14,7 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-REMOVALS = 20
+REMOVALS, SCORED = 20, 1000
 _TIMED = """
 from time import perf_counter
 def timed(action):
@@ -27,7 +29,7 @@ _USE = """
 from unlearnspn import SPN
 {table}
 spn = timed(lambda: SPN(min_rows={min_rows}).fit(X))
-timed(lambda: spn.score(X))
+timed(lambda: spn.score(X[:{scored}]))
 timed(lambda: [spn.unlearn([name]) for name in range({removals})])
 """
 _DEMO = """
@@ -67,14 +69,15 @@ def show_demo() -> None:
             print(f"{name:<28} {seconds(code, cache)[0]:6.2f} s")
 
 
-def show_use(name: str, table: str, min_rows: str, again: bool = False) -> None:
-    """Print what the first use of a table takes: as it comes, with all kernels compiled, and in the next process."""
-    code = _USE.format(table=table, min_rows=min_rows, removals=REMOVALS)
+def show_use(name: str, table: str, min_rows: str, compiles: bool = False) -> None:
+    """Print what the first use of a table takes, in the next process, and if wished with all kernels compiled."""
+    code = _USE.format(table=table, min_rows=min_rows, removals=REMOVALS, scored=SCORED)
     with TemporaryDirectory() as cache:
         _show(name, seconds(code, cache))
-        if again:
+        _show("  the next process", seconds(code, cache))
+        if compiles:
             _show("  everything compiled", seconds(code, cache, compiles=True))
-            _show("  the next process", seconds(code, cache))
+            _show("  the process after that", seconds(code, cache))
 
 
 def _show(name: str, figures: list[float]) -> None:
@@ -85,10 +88,10 @@ def main() -> None:
     show_imports()
     show_demo()
     print(f"\n{'seconds':<28} {'fit':>9} {'score':>9} {REMOVALS:>3} removals {'all':>5}")
-    show_use("iris, 150 x 4", _IRIS, "30", again=True)
-    for n_rows, n_columns in ((1000, 15), (5000, 15), (30_000, 15)):
+    show_use("iris, 150 x 4", _IRIS, "30")
+    for n_rows, n_columns in ((1000, 15), (5000, 15), (30_000, 15), (100_000, 15)):
         table = _GENERATED.format(n_rows=n_rows, n_columns=n_columns)
-        show_use(f"generated, {n_rows} x {n_columns}", table, "'auto'")
+        show_use(f"generated, {n_rows} x {n_columns}", table, "'auto'", compiles=n_rows == 30_000)
 
 
 if __name__ == "__main__":

@@ -127,6 +127,52 @@ def test_what_has_taken_long_is_compiled(summing, monkeypatch):
     assert len(summing.overloads) == 1
 
 
+@pytest.fixture
+def notes(monkeypatch):
+    """Keep for other processes how long each run takes."""
+    monkeypatch.setattr(kernels, "_SECONDS_TO_LOAD", 0.0)
+
+
+def test_what_has_taken_long_in_earlier_processes_is_compiled(summing, notes, monkeypatch):
+    for _ in range(2):
+        summing(CODES, np.zeros(3, np.int64))
+    other = late_kernel(elements)(sum_doubled)
+    assert other._seconds_before == summing._seconds > 0
+    other(CODES, np.zeros(3, np.int64))
+    both = late_kernel(elements)(sum_doubled)
+    assert both._seconds_before == summing._seconds + other._seconds
+    assert not both._takes_long(0)
+    monkeypatch.setattr(kernels, "_PATIENCE", summing._seconds / both._seconds_to_compile)
+    assert both(CODES, np.zeros(3, np.int64)) == 712
+    assert len(both.overloads) == 1
+
+
+def test_what_takes_no_longer_than_loading_is_not_kept(summing, tmp_path):
+    summing(CODES, np.zeros(3, np.int64))
+    assert not list(tmp_path.rglob("*.seconds"))
+    assert late_kernel(elements)(sum_doubled)._seconds_before == 0
+
+
+def test_another_kernel_by_the_same_name_has_not_run(summing, notes, monkeypatch):
+    summing(CODES, np.zeros(3, np.int64))
+    monkeypatch.setitem(globals(), "doubled", late_kernel)  # it calls something else now
+    assert late_kernel(elements)(sum_doubled)._seconds_before == 0
+
+
+def test_seconds_that_cannot_be_read_or_written_are_none(summing, notes, tmp_path, monkeypatch):
+    summing(CODES, np.zeros(3, np.int64))
+    (file,) = tmp_path.rglob("*.seconds")
+    file.write_text("so much")
+    assert late_kernel(elements)(sum_doubled)._seconds_before == 0
+    monkeypatch.setattr("unlearnspn.compiling.cache.TemporaryDirectory", _fail)
+    assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert file.read_text() == "so much"
+
+
+def _fail(**_):
+    raise OSError(28, "No space left on device")
+
+
 def test_all_is_compiled_on_demand(summing, monkeypatch):
     monkeypatch.setenv("UNLEARNSPN_COMPILE", "always")
     assert summing(CODES, np.zeros(3, np.int64)) == 712
@@ -208,7 +254,8 @@ def outer(at_leisure, monkeypatch):
         fill(found, codes)
         fill(found, found.copy())
 
-    for name, value in {"overloads": type(fill.overloads)(), "_seconds": 0.0, "_was_due": False}.items():
+    nothing = {"overloads": type(fill.overloads)(), "_seconds": 0.0, "_seconds_before": 0.0, "_was_due": False}
+    for name, value in nothing.items():
         monkeypatch.setattr(fill, name, value)
     monkeypatch.setattr(fill, "_looked_up", set())
     return fill_twice

@@ -1,5 +1,7 @@
 """The cache of compiled kernels, which is valid as long as nothing has changed that they are made of.
 
+Beside each it keeps how long processes have run the kernel as it is written.
+
 The compiler's own cache looks at a function and its file, and would go on to use it when a function of another file,
 which is a part of it, has changed.
 """
@@ -7,7 +9,10 @@ which is a part of it, has changed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType
 from typing import Any
 
@@ -34,6 +39,25 @@ class KernelCache(FunctionCache):
         """Tell whether nothing is kept of the kernel as it is now."""
         present = fingerprint(self._py_func)
         return all(key[-1] != present for key in self._cache_file._load_index())
+
+    @property
+    def _seconds_file(self) -> Path:
+        return Path(self._cache_path, f"{self._impl.filename_base}.seconds")
+
+    def read_seconds(self) -> float:
+        """Return for how long other processes have run the kernel as it is written."""
+        try:
+            present, seconds = self._seconds_file.read_text().split()
+            return float(seconds) if present == fingerprint(self._py_func) else 0.0
+        except (OSError, ValueError):
+            return 0.0
+
+    def write_seconds(self, seconds: float) -> None:
+        """Keep for other processes for how long the kernel has run as it is written, if that can be kept."""
+        with suppress(OSError), TemporaryDirectory(dir=self._cache_path) as folder:
+            file = Path(folder, "seconds")
+            file.write_text(f"{fingerprint(self._py_func)} {seconds}")
+            file.replace(self._seconds_file)
 
 
 class _PartFiles(CompileResultCacheImpl):

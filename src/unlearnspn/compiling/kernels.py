@@ -31,8 +31,11 @@ _VARIABLE, _ALWAYS = "UNLEARNSPN_COMPILE", "always"
 #: About how long it takes to compile a kernel, for each byte of what the interpreter makes of it, and how long to
 #: interpret a step of it.
 _SECONDS_A_KERNEL, _SECONDS_A_BYTE, _SECONDS_A_STEP = 0.5, 4e-4, 1e-6
-#: As much of the time that it would take to compile it a kernel runs as it is written.
+#: As much of the time that it would take to compile it a kernel runs as it is written, in all processes together.
 _PATIENCE = 0.5
+#: So long a kernel may run as it is written in each process: to load compiled code would take no less. What exceeds it
+#: is kept for other processes, and again when it has grown by as much.
+_SECONDS_TO_LOAD = 0.3
 #: Division by zero gives what NumPy gives, so that no division has to be watched. No C code calls kernels.
 _OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None, "no_cfunc_wrapper": True}
 
@@ -154,7 +157,7 @@ class _PatientKernel(_Kernel):
     def __init__(self, function: Callable[..., object], work: Work) -> None:
         super().__init__(function, inline=False)
         self._work = work
-        self._seconds = 0.0
+        self._seconds = self._kept_seconds = 0.0
         self._looked_up: set[object] = set()
 
     @cached_property
@@ -169,6 +172,20 @@ class _PatientKernel(_Kernel):
             yield
         finally:
             self._seconds += perf_counter() - _Kernel.seconds_compiling - started
+            if self._seconds > self._kept_seconds + _SECONDS_TO_LOAD:
+                self._keep_seconds()
+
+    @cached_property
+    def _seconds_before(self) -> float:
+        """For how long processes before this one have run it as it is written."""
+        cache = open_cache(KernelCache, self.py_func)
+        return cache.read_seconds() if isinstance(cache, KernelCache) else 0.0
+
+    def _keep_seconds(self) -> None:
+        cache = open_cache(KernelCache, self.py_func)
+        if isinstance(cache, KernelCache):
+            cache.write_seconds(self._seconds_before + self._seconds - _SECONDS_TO_LOAD)
+        self._kept_seconds = self._seconds
 
     @cached_property
     def _seconds_to_compile(self) -> float:
@@ -179,9 +196,13 @@ class _PatientKernel(_Kernel):
         """Tell whether to compile, or to use what is on disk."""
         return (
             _compiles_always()
-            or self._seconds + _SECONDS_A_STEP * n_steps > _PATIENCE * self._seconds_to_compile
+            or self._takes_long(n_steps)
             or self._is_cached(tuple(self._type_of(argument) for argument in arguments))
         )
+
+    def _takes_long(self, n_steps: int) -> bool:
+        seconds = self._seconds_before + self._seconds + _SECONDS_A_STEP * n_steps
+        return seconds > _PATIENCE * self._seconds_to_compile
 
     def _type_of(self, argument: Any) -> Any:
         is_structure = isinstance(argument, StructRefProxy)
