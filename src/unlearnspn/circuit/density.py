@@ -64,7 +64,7 @@ def log_density(
                 _add(u, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
                 continue
             for i in range(first, last):
-                child = np.int64(children[i])  # of the same type as the input above: else there would be two parts
+                child = int(np.int64(children[i]))  # of the type that `u` has: else there would be two parts
                 if lines[child] < 0:
                     _add(child, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
                 else:
