@@ -14,6 +14,7 @@ from unlearnspn.arrays import (
     merged,
     places_of,
     put,
+    tally,
     with_room,
 )
 
@@ -55,6 +56,12 @@ def test_room_is_made_only_if_there_is_none_and_what_is_there_stays(one, more):
     put(room, one.size, more)
     assert room[: one.size + more.size].tolist() == joined(one, more).tolist()
     assert extended(one, one.size, more)[: one.size + more.size].tolist() == joined(one, more).tolist()
+
+
+@settings(deadline=None)  # the first example compiles
+@given(st.lists(st.integers(0, 8)))
+def test_tally(values):
+    assert tally(np.array(values, np.int64), 9).tolist() == np.bincount(values, minlength=9).tolist()
 
 
 def test_putting_leaves_the_rest_alone():

@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine
 from both_ways import both_ways, late_kernels
 from sequences import assert_like_retraining, sequences
 from unlearnspn import SPN, Range, Vault, ground
-from unlearnspn.compiling import elements, inner_kernel, kernel, kernels, late_kernel, per_row
+from unlearnspn.compiling import elements, inner_kernel, kernel, kernels, late_kernel, per_element, per_row
 from unlearnspn.compiling.cache import KernelCache
 from unlearnspn.compiling.written import run
 from unlearnspn.portable_math import x_log_x_table
@@ -166,11 +166,24 @@ def test_seconds_that_cannot_be_read_or_written_are_none(summing, notes, tmp_pat
     assert late_kernel(elements)(sum_doubled)._seconds_before == 0
     monkeypatch.setattr("unlearnspn.compiling.cache.TemporaryDirectory", _fail)
     assert summing(CODES, np.zeros(3, np.int64)) == 712
+    assert not summing.overloads
     assert file.read_text() == "so much"
 
 
 def _fail(**_):
     raise OSError(28, "No space left on device")
+
+
+def test_work_is_done_once_whether_or_not_its_seconds_can_be_kept(at_leisure, notes, monkeypatch):
+    @late_kernel(elements)
+    def increase(numbers):
+        numbers[0] += 1
+
+    monkeypatch.setattr(KernelCache, "write_seconds", _fail)  # a TypeError: it takes no seconds
+    numbers = np.zeros(1)
+    increase(numbers)
+    assert numbers.tolist() == [1.0]
+    assert not increase.overloads
 
 
 def test_all_is_compiled_on_demand(summing, monkeypatch):
@@ -310,3 +323,5 @@ def test_an_interruption_while_the_ground_is_made_for_compiled_code_is_one(monke
 def test_work():
     assert elements(1, np.zeros(3), (np.zeros(5), np.zeros((4, 2)))) == 8
     assert per_row(10)(np.zeros(8), np.zeros(3), 7) == 30
+    assert per_element(10, 1)(7, np.zeros(3), np.zeros(5)) == 30
+    assert per_element(2, 1, 2, 2)(7, np.zeros(3), np.zeros(5)) == 150

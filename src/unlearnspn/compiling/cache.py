@@ -9,7 +9,6 @@ which is a part of it, has changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,8 +52,8 @@ class KernelCache(FunctionCache):
             return 0.0
 
     def write_seconds(self, seconds: float) -> None:
-        """Keep for other processes for how long the kernel has run as it is written, if that can be kept."""
-        with suppress(OSError), TemporaryDirectory(dir=self._cache_path) as folder:
+        """Keep for other processes for how long the kernel has run as it is written."""
+        with TemporaryDirectory(dir=self._cache_path) as folder:
             file = Path(folder, "seconds")
             file.write_text(f"{fingerprint(self._py_func)} {seconds}")
             file.replace(self._seconds_file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from threading import current_thread, main_thread
 from time import perf_counter
@@ -172,8 +172,6 @@ class _PatientKernel(_Kernel):
             yield
         finally:
             self._seconds += perf_counter() - _Kernel.seconds_compiling - started
-            if self._seconds > self._kept_seconds + _SECONDS_TO_LOAD:
-                self._keep_seconds()
 
     @cached_property
     def _seconds_before(self) -> float:
@@ -182,10 +180,15 @@ class _PatientKernel(_Kernel):
         return cache.read_seconds() if isinstance(cache, KernelCache) else 0.0
 
     def _keep_seconds(self) -> None:
-        cache = open_cache(KernelCache, self.py_func)
-        if isinstance(cache, KernelCache):
-            cache.write_seconds(self._seconds_before + self._seconds - _SECONDS_TO_LOAD)
+        """Keep for other processes for how long it has run as it is written, if that is worth it."""
+        if self._seconds <= self._kept_seconds + _SECONDS_TO_LOAD:
+            return
         self._kept_seconds = self._seconds
+        # Whatever may go wrong here, the kernel has done its work.
+        with suppress(Exception):
+            cache = open_cache(KernelCache, self.py_func)
+            if isinstance(cache, KernelCache):
+                cache.write_seconds(self._seconds_before + self._seconds - _SECONDS_TO_LOAD)
 
     @cached_property
     def _seconds_to_compile(self) -> float:
@@ -226,9 +229,12 @@ class _LateKernel(_PatientKernel):
         if current_thread() is main_thread() and not self._is_due(n_steps, arguments):
             try:
                 with self._counting_seconds():
-                    return run(self._interpreted, arguments)
+                    answer = run(self._interpreted, arguments)
             except Exception:
                 pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
+            else:
+                self._keep_seconds()
+                return answer
         # From now on Python calls the compiler's own method; what a call in another thread still needs stays.
         self.__class__ = _PatientKernel
         return self(*arguments)
@@ -247,7 +253,9 @@ class _InnerKernel(_PatientKernel):
             if self._was_due:
                 return self(*arguments)
             with self._counting_seconds():
-                return written(*arguments)
+                answer = written(*arguments)
+            self._keep_seconds()
+            return answer
 
         return call
 
