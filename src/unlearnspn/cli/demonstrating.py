@@ -23,7 +23,7 @@ def run_demo(
         bool,
         typer.Option(
             "--times",
-            help="Show times, too, of a larger table; compiles everything first, which takes up to a minute once.",
+            help="Show times, too, of a larger table; compiles everything first, which takes about a minute once.",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Who is held out and removed; also the seed of the model.")] = 0,

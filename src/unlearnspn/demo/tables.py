@@ -26,7 +26,7 @@ def introduction(plan: Plan, times: bool) -> str:
         "larger tables.",
     ]
     if times:
-        lines.append("Warming up: the first run compiles the library, which takes up to a minute; later runs do not.")
+        lines.append("Warming up: the first run compiles the library, which takes about a minute; later runs do not.")
     return "\n".join(lines) + "\n"
 
 
@@ -110,7 +110,7 @@ def what_next() -> str:
     """Say how to see times."""
     return (
         "How long it takes, on more patients and measurements: [bold]unlearnspn demo --times[/bold] "
-        "(compiles everything first, up to a minute, once)."
+        "(compiles everything first, about a minute, once)."
     )
 
 
