@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import inner_kernel, kernel, per_row
+from unlearnspn.compiling import inner_kernel, kernel, per_element, per_row
 from unlearnspn.exact_sum import Words
 
 Array = npt.NDArray[Any]
@@ -50,6 +50,10 @@ def joined(one: Words, other: Words) -> Words:
     return words
 
 
+def _steps_of_merging(one: Words, other: Words) -> int:
+    return 4 * int(one.size + other.size)
+
+
 @kernel
 def _merge(one: Words, other: Words, target: Words) -> None:
     i, j = 0, 0
@@ -62,7 +66,7 @@ def _merge(one: Words, other: Words, target: Words) -> None:
             j += 1
 
 
-@kernel
+@inner_kernel(_steps_of_merging)
 def merged(one: Words, other: Words) -> Words:
     """Return the words of two sorted arrays, sorted."""
     words = np.empty(one.size + other.size, np.int64)
@@ -165,7 +169,7 @@ def tally(values: Words, number: int) -> Words:
     return counts
 
 
-@kernel
+@inner_kernel(per_element(3, 0))
 def places_of(values: Array, value: Any) -> Words:
     """Return where a value occurs."""
     places, number = np.empty(count_of(values, value), np.int64), 0

@@ -132,15 +132,19 @@ def carry(words: Words, at: int, window: tuple[int, int, int]) -> None:
 
 
 @inner_kernel(per_row(10))
-def _add_rows(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
+def _add_rows(
+    words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int], sign: int
+) -> None:
     for row in rows:
-        add_value(words, at, bits[row, column], window, IN)
+        add_value(words, at, bits[row, column], window, sign)
 
 
 @late_kernel(per_row(10))
-def add_values(words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int]) -> None:
-    """Put some rows of a column into moments that start at a word."""
-    _add_rows(words, at, bits, rows, column, window)
+def add_values(
+    words: Words, at: int, bits: Bits, rows: Rows, column: int, window: tuple[int, int, int], sign: int
+) -> None:
+    """Put some rows of a column into moments that start at a word, or take them out."""
+    _add_rows(words, at, bits, rows, column, window, sign)
     carry(words, at, window)
 
 
@@ -171,7 +175,7 @@ def sum_columns(words: Words, bits: Bits, rows: Rows, columns: Rows, windows: np
     at = 0
     for i in range(columns.size):
         window = (windows[i, 0], windows[i, 1], windows[i, 2])
-        add_values(words, at, bits, rows, columns[i], window)
+        add_values(words, at, bits, rows, columns[i], window, IN)
         at += 1 + window[1] + window[2]
 
 
@@ -219,7 +223,7 @@ class Moments(NamedTuple):
         count_parts(bits, rows, column, parts, 1)
         window = Window.of(parts)
         words = np.zeros(window.n_words, np.int64)
-        add_values(words, 0, bits, rows, column, plain(window))
+        add_values(words, 0, bits, rows, column, plain(window), IN)
         return cls.from_words(words, window)
 
     @classmethod

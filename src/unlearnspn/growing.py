@@ -44,7 +44,7 @@ from unlearnspn.clustering.lloyd import go_on, learn_rounds
 from unlearnspn.clustering.rounds import rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
 from unlearnspn.compiling import IN, OUT, inner_kernel, kernel, late_kernel, per_row
-from unlearnspn.exact_sum import Rows, Words, add_value, add_values, carry
+from unlearnspn.exact_sum import Rows, Words, add_values
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
 from unlearnspn.hashing import key_of_cluster, key_of_scope, mix_members
 from unlearnspn.independence.asked_pairs import answered_groups, ask_pairs, wants_tables
@@ -268,13 +268,10 @@ def _write_moments(words: Words, at: int, ground: Ground, v: int, rows: Rows, be
                 start = before.node + known[i + 1]
                 length = 1 + window[1] + window[2]
                 put(words, at, words[start : start + length])
-                for row in before.minus:
-                    add_value(words, at, ground.bits[row, column], window, OUT)
-                for row in before.plus:
-                    add_value(words, at, ground.bits[row, column], window, IN)
-                carry(words, at, window)
+                add_values(words, at, ground.bits, before.minus, column, window, OUT)
+                add_values(words, at, ground.bits, before.plus, column, window, IN)
                 return
-    add_values(words, at, ground.bits, rows, column, window)
+    add_values(words, at, ground.bits, rows, column, window, IN)
 
 
 @kernel
@@ -351,20 +348,20 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
     return ends
 
 
-def steps_of_learning(ground: Ground, scope: Scope, n_rows: int) -> int:
+def steps_of_learning(ground: Ground, scope: Scope, n_rows: int, n_asked: int) -> int:
     """Return about how many steps the interpreter takes to learn from some rows, apart from inner kernels.
 
-    It is slow with nodes that are large enough to be split, above all with their pairs of variables, and with all
+    It is slow with nodes that are large enough to be asked, above all with their pairs of variables, and with all
     values of a row in rounds of k-means.
     """
-    n_asked, width, n_rounds = n_rows // ground.min_rows, int(scope.size), ground.max_rounds or 0
+    width, n_rounds = int(scope.size), ground.max_rounds or 0
     return n_rows * (5 + 3 * n_rounds * ground.n_clusters * width) + n_asked * (80 * width + 10 * width**2)
 
 
 def _steps_of_growth(
     words: Words, used: int, ground: Ground, scope: Scope, key: np.uint64, flags: tuple[bool, bool], rows: Rows
 ) -> int:
-    return steps_of_learning(ground, scope, rows.size)
+    return steps_of_learning(ground, scope, rows.size, rows.size // ground.min_rows)
 
 
 @late_kernel(_steps_of_growth)

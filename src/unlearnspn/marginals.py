@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import inner_kernel, kernel, per_element
+from unlearnspn.exact_sum import Words
 from unlearnspn.fetching import FEW, fetch
-from unlearnspn.hashing import Keys, mix64
+from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.slices import Counts, Rows, Scope
 
 
@@ -25,6 +26,24 @@ def add_codes(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Cou
             for v in scope:
                 counts[start + np.int64(codes[row, v])] += sign
                 start += sizes[v]
+
+
+@inner_kernel(per_element(6, 4, 5))
+def shift_marginals(
+    words: Words, at: int, hash_at: int, codes: Codes, rows: Rows, scope: Scope, sizes: Counts, prints: Keys, sign: int
+) -> None:
+    """Count rows in, or out, in counts that start at a word, and in what `hash_marginals` says of them."""
+    low, high = np.uint64(words[hash_at]), np.uint64(words[hash_at + 1])
+    factor = unsigned(sign)
+    for v in scope:
+        for row in rows:
+            code = np.int64(codes[row, v])
+            words[at + code] += sign
+            name = mix64(prints[v, code])
+            low += factor * name
+            high += factor * mix64(name)
+        at += sizes[v]
+    words[hash_at], words[hash_at + 1] = np.int64(low), np.int64(high)
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from unlearnspn.arrays import in_order, merged, places_of, put, with_room
 from unlearnspn.blocks import N_RECORDS, OPERATION, PARENT, ROWS, SPLIT_DATA, parts_at, rows_at
-from unlearnspn.compiling import elements, kernel, late_kernel, per_row
+from unlearnspn.compiling import elements, inner_kernel, kernel, late_kernel, per_element, per_row
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among
 
@@ -39,7 +39,7 @@ def gather(words: Words, node: int) -> Rows:
     return rows[:n_rows].copy()
 
 
-@kernel
+@inner_kernel(per_element(4, 0))
 def difference(rows: Rows, others: Rows) -> Rows:
     """Return the rows that are not among the others; both are sorted."""
     missing = np.empty(rows.size, np.int64)
@@ -51,6 +51,17 @@ def difference(rows: Rows, others: Rows) -> Rows:
             missing[number] = row
             number += 1
     return missing[:number].copy()
+
+
+@inner_kernel(per_element(10, 0))
+def _without(rows: Rows, others: Rows) -> Rows:
+    """Return the rows that are not among the others, which are sorted."""
+    staying, number = np.empty(rows.size, np.int64), 0
+    for row in rows:
+        if not (row == others[0] if others.size == 1 else among(others, row)):
+            staying[number] = row
+            number += 1
+    return staying[:number]
 
 
 @late_kernel(elements)
@@ -67,10 +78,4 @@ def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Row
     """Return those of a node's rows that a change does not concern, whether or not it was made here or elsewhere."""
     holder = holder_of_rows(words, node)
     rows = places_of(ground.live, True) if holder < 0 else gather(words, holder)
-    changed = merged(minus, plus)
-    n_staying = 0
-    for row in rows:
-        if not (row == changed[0] if changed.size == 1 else among(changed, row)):
-            rows[n_staying] = row
-            n_staying += 1
-    return rows[:n_staying]
+    return _without(rows, merged(minus, plus))

@@ -180,7 +180,7 @@ def _steps_of_rebuilding(
     n_records = int(words[node + N_RECORDS])
     if minus.size + plus.size > max(LARGE_SHARE * (n_records + plus.size - minus.size), 1):
         return n_records
-    return steps_of_learning(ground, _read_scope(words, node), n_records)
+    return steps_of_learning(ground, _read_scope(words, node), n_records, n_asked=1)
 
 
 @late_kernel(_steps_of_rebuilding)

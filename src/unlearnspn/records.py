@@ -25,7 +25,7 @@ from unlearnspn.coding import (
     Levels,
     NumericCoder,
 )
-from unlearnspn.compiling import late_kernel, per_row
+from unlearnspn.compiling import IN, late_kernel, per_row
 from unlearnspn.errors import RecordIdError
 from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key, mix_keys
@@ -316,7 +316,7 @@ class Records:
 
         def total(v: int) -> None:
             place = int(self.place[v])
-            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)))
+            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)), IN)
             values = self.values[rows, place]
             coders[v] = NumericCoder.learn(_variable_key(v), values, hashes, self.n_bins, totals.moments(v))
 

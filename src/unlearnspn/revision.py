@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.blocks import INDEPENDENCE
-from unlearnspn.compiling import kernel
-from unlearnspn.exact_sum import Words, add_value, carry, plain
+from unlearnspn.exact_sum import Words, add_values, plain
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import sum_keys
 from unlearnspn.interrupts import Uninterrupted
@@ -359,7 +358,7 @@ class Revision:
         records, variable = self.learner.records, int(scope[0])
         words, window = statistics.copy(), plain(records.totals.window(variable))
         for rows, sign in ((change.minus, -1), (change.plus, 1)):
-            _shift_moments(words, records.values.view(np.int64), rows, int(records.place[variable]), window, sign)
+            add_values(words, 0, records.values.view(np.int64), rows, int(records.place[variable]), window, sign)
         return Factor(scope, words)
 
     def _revise_split_data(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
@@ -449,10 +448,3 @@ def _visit(node: int, minus: Rows, plus: Rows) -> tuple[Words, Rows]:
 def _numbers(parts: Sequence[Any]) -> list[int]:
     """Return the parts of a node that lies in a flat network: where they start."""
     return list(parts)
-
-
-@kernel
-def _shift_moments(words: Words, bits: Words, rows: Rows, column: int, window: tuple[int, int, int], sign: int) -> None:
-    for row in rows:
-        add_value(words, 0, bits[row, column], window, sign)
-    carry(words, 0, window)

@@ -27,11 +27,12 @@ from unlearnspn.blocks import (
 from unlearnspn.clustering.lloyd import shift_rounds
 from unlearnspn.clustering.rounds import Rounds, rounds_at
 from unlearnspn.clustering.space import Space
-from unlearnspn.compiling import IN, OUT, kernel
-from unlearnspn.exact_sum import Rows, Words, add_value, carry
+from unlearnspn.compiling import IN, OUT, inner_kernel, kernel
+from unlearnspn.exact_sum import Rows, Words, add_values
 from unlearnspn.ground import Ground, shift_tree, space_of, tree_scope
-from unlearnspn.hashing import mix64, mix_member, unsigned
+from unlearnspn.hashing import mix_members
 from unlearnspn.independence.asked_pairs import keeps_tables, length_of_answer, shift_pairs
+from unlearnspn.marginals import shift_marginals
 from unlearnspn.node_rows import rows_staying
 
 
@@ -57,22 +58,6 @@ def pairs_of(words: Words, node: int) -> Words:
 
 
 @kernel
-def _shift_marginals(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
-    low, high = np.uint64(words[node + MARGINALS_HASH]), np.uint64(words[node + MARGINALS_HASH + 1])
-    factor = unsigned(sign)
-    at = node + words[node + MARGINALS]
-    for v in scope_at(words, node):
-        for row in rows:
-            code = np.int64(ground.codes[row, v])
-            words[at + code] += sign
-            name = mix64(ground.prints[v, code])
-            low += factor * name
-            high += factor * mix64(name)
-        at += ground.sizes[v]
-    words[node + MARGINALS_HASH], words[node + MARGINALS_HASH + 1] = np.int64(low), np.int64(high)
-
-
-@kernel
 def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     leaves = leaves_at(words, node)
     for i in range(0, leaves.size, 2):
@@ -84,14 +69,15 @@ def _shift_leaves(words: Words, ground: Ground, node: int, rows: Rows, sign: int
             shift_tree(ground, words, node + at, tree, rows, sign)
             continue
         window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
-        for row in rows:
-            add_value(words, node + at, ground.bits[row, ground.place[v]], window, sign)
-        carry(words, node + at, window)
+        add_values(words, node + at, ground.bits, rows, ground.place[v], window, sign)
 
 
-@kernel
-def _drop_rows(words: Words, node: int, rows: Rows) -> None:
-    start, end = words[node + ROWS], words[node + ROWS] + words[node + N_ROWS]
+def _steps_of_moving(words: Words, start: int, end: int, rows: Rows) -> int:
+    return 4 * int(end - start)
+
+
+@inner_kernel(_steps_of_moving)
+def _drop_rows(words: Words, start: int, end: int, rows: Rows) -> None:
     place, gone = start + first_reaching(words[start:end], rows[0]), 0
     for at in range(place, end):
         if gone < rows.size and words[at] == rows[gone]:
@@ -101,13 +87,11 @@ def _drop_rows(words: Words, node: int, rows: Rows) -> None:
             place += 1
     for at in range(place, end):
         words[at] = 0
-    words[node + N_ROWS] -= rows.size
 
 
-@kernel
-def _insert_rows(words: Words, node: int, rows: Rows) -> None:
-    start, coming = words[node + ROWS], rows.size
-    at = start + words[node + N_ROWS]
+@inner_kernel(_steps_of_moving)
+def _insert_rows(words: Words, start: int, end: int, rows: Rows) -> None:
+    at, coming = end, rows.size
     while coming:
         if at > start and words[at - 1] > rows[coming - 1]:
             words[at - 1 + coming] = words[at - 1]
@@ -115,22 +99,22 @@ def _insert_rows(words: Words, node: int, rows: Rows) -> None:
         else:
             coming -= 1
             words[at + coming] = rows[coming]
-    words[node + N_ROWS] += rows.size
 
 
 @kernel
 def _shift_rows(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> None:
     """Take rows out of those that a node keeps in increasing order, if it does, or put them in."""
-    if words[node + ROWS] < 0:
+    start, end = words[node + ROWS], words[node + ROWS] + words[node + N_ROWS]
+    if start < 0:
         return
     if sign < 0:
-        _drop_rows(words, node, rows)
+        _drop_rows(words, start, end, rows)
     else:
-        _insert_rows(words, node, rows)
-    for row in rows:
-        low, high = mix_member(ground.keys[row])
-        words[node + MEMBERS] += sign * np.int64(low)
-        words[node + MEMBERS + 1] += sign * np.int64(high)
+        _insert_rows(words, start, end, rows)
+    words[node + N_ROWS] += sign * rows.size
+    members = mix_members(ground.keys, rows)
+    words[node + MEMBERS] += sign * np.int64(members[0])
+    words[node + MEMBERS + 1] += sign * np.int64(members[1])
 
 
 @kernel
@@ -140,7 +124,8 @@ def _shift(words: Words, ground: Ground, node: int, rows: Rows, sign: int) -> No
         return
     words[node + N_RECORDS] += sign * rows.size
     words[node + DIGESTED] = 0
-    _shift_marginals(words, ground, node, rows, sign)
+    scope, at = scope_at(words, node), node + words[node + MARGINALS]
+    shift_marginals(words, at, node + MARGINALS_HASH, ground.codes, rows, scope, ground.sizes, ground.prints, sign)
     if words[node + CLUSTERING] > 0:
         space = space_at(ground, words, node)
         shift_rounds(space, rounds_of(words, node, space), rows, sign)

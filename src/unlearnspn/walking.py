@@ -28,17 +28,15 @@ from unlearnspn.blocks import (
     parts_at,
 )
 from unlearnspn.clustering.columns import label
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import inner_kernel, kernel, late_kernel, per_element
 from unlearnspn.decisions import decides_alike
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground
 from unlearnspn.independence.asked_pairs import N_PAIRS, keeps_tables
 from unlearnspn.rebuilding import LARGE_SHARE
 from unlearnspn.shifting import make_change, pairs_of, rounds_of, space_at
+from unlearnspn.slices import Counts
 from unlearnspn.traversal import has_leaves_outside
-
-#: With more rows than this, what is known of pairs is counted anew rather than shifted by each of them.
-_FEW_ROWS = 10
 
 
 class Trail:
@@ -122,6 +120,21 @@ def _outcome(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows, i
     return MADE_INSIDE if has_leaves_outside(words, node) else MADE, pairs
 
 
+@inner_kernel(per_element(3, 4, 5))
+def _share_out(rows: Rows, n_rows: int, start: int, middle: int, labels: Counts, numbers: Words) -> Counts:
+    """Write the rows of each cluster behind all others; return where each one's minus and plus start, and plus ends."""
+    shares = np.empty((numbers.size, 3), np.int64)
+    for k in range(numbers.size):
+        shares[k, 0] = shares[k, 1] = n_rows
+        for i in range(labels.size):
+            if labels[i] == numbers[k]:
+                rows[n_rows] = rows[start + i]
+                n_rows += 1
+                shares[k, 1] += start + i < middle
+        shares[k, 2] = n_rows
+    return shares
+
+
 @kernel
 def _go_down(
     words: Words, ground: Ground, visit: Visit, rows: Rows, n_rows: int, pending: list[Visit]
@@ -136,33 +149,41 @@ def _go_down(
     space = space_at(ground, words, node)
     labels = label(space, rows[start:end], rounds_of(words, node, space).centroids[-1])
     rows = with_room(rows, n_rows, end - start)
+    shares = _share_out(rows, n_rows, start, middle, labels, numbers)
     for k in range(parts.size):
-        first, second = n_rows, n_rows
-        for i in range(start, end):
-            if labels[i - start] == numbers[k]:
-                rows[n_rows] = rows[i]
-                n_rows += 1
-                second += i < middle
-        if n_rows > first:
-            pending.append((parts[k], first, second, n_rows))
-    return rows, n_rows
+        first, second, last = shares[k]
+        if last > first:
+            pending.append((parts[k], first, second, last))
+    return rows, shares[-1, -1]
 
 
-def _steps_of_shift(words: Words, node: int, n_rows: int) -> int:
-    """Return about how many steps the interpreter takes to make a change of so many rows at a node."""
+def _steps_of_shift(width: int, n_pairs: int, n_coordinates: int = 0) -> int:
+    """Return about how many steps the interpreter takes to make a change at a node, apart from inner kernels.
+
+    It asks everything again, hence all pairs and all coordinates of a round's centroids.
+    """
+    return 300 + 30 * width + 20 * n_pairs + 40 * n_coordinates
+
+
+def _steps_at(words: Words, ground: Ground, node: int) -> int:
     width, start = int(words[node + WIDTH]), int(words[node + INDEPENDENCE])
     n_pairs = int(words[node + start + N_PAIRS]) if start > 0 else 0
-    return 100 * width * n_rows + 200 * n_pairs * min(n_rows, _FEW_ROWS)
+    return _steps_of_shift(width, n_pairs, ground.n_clusters * width if ground.max_rounds else 0)
 
 
 def _steps_below(words: Words, ground: Ground, node: int, n_rows: int) -> int:
-    """Return about how many steps it takes below a node: pairs are asked again of clusters that are large enough."""
+    """Return about how many steps it takes below a node: each row goes its own way, as long as there are nodes left.
+
+    Where centroids move the walk ends, and with rounds of k-means they mostly do.
+    """
+    if ground.max_rounds:
+        return 0
     width, n_records, n_clusters = int(words[node + WIDTH]), int(words[node + N_RECORDS]), max(ground.n_clusters, 2)
-    steps, n_records = 100 * width * n_rows, n_records // n_clusters
+    n_levels, n_nodes = 1, 3 * n_records // ground.min_rows
     while n_records > ground.min_rows:
-        steps += 100 * width * width * n_rows
         n_records //= n_clusters
-    return steps
+        n_levels += 2
+    return min(n_rows * n_levels, n_nodes) * _steps_of_shift(width, 2 * width)
 
 
 def _steps_of_walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: int) -> int:
@@ -170,13 +191,13 @@ def _steps_of_walk(words: Words, ground: Ground, visits: Words, changed: Rows, a
     for node, start, middle, end in visits.reshape(-1, VISIT).tolist():
         n_rows, n_after = end - start, int(words[node + N_RECORDS]) + (end - middle) - (middle - start)
         if n_rows <= max(LARGE_SHARE * n_after, 1):
-            steps += _steps_of_shift(words, node, n_rows) + _steps_below(words, ground, node, n_rows)
+            steps += _steps_at(words, ground, node) + _steps_below(words, ground, node, n_rows)
     return steps
 
 
 def _steps_of_walking_back(words: Words, ground: Ground, steps: Words, rows: Rows) -> int:
     made = (step for step in steps.reshape(-1, STEP).tolist() if step[-1] in (MADE, MADE_INSIDE))
-    return sum(_steps_of_shift(words, node, end - start) for node, start, _, end, _ in made)
+    return sum(_steps_at(words, ground, node) for node, *_ in made)
 
 
 @late_kernel(_steps_of_walk)

@@ -9,7 +9,7 @@ from unlearnspn.clustering.columns import gather_columns, label, label_by_distan
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
 from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, move_row, nearest
-from unlearnspn.compiling import IN, OUT, inlined, kernel
+from unlearnspn.compiling import IN, OUT, inlined, inner_kernel, kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import mix64
 from unlearnspn.slices import Counts, Rows
@@ -178,15 +178,24 @@ def _lead_on(space: Space, rounds: Rounds, r: int, centroids: Lines, max_rounds:
         _quantise(space, _lattice(space), rounds.sums[r], rounds.counts[r], rounds.centroids[r], centroids)
 
 
+def _steps_of_sums(space: Space, rows: Rows, centroids: Lines, sums: Lines, counts: Counts, sign: int) -> int:
+    return 3 * int((rows.size + 1) * len(centroids) * space.scope.size)
+
+
+@inner_kernel(_steps_of_sums)
+def _add_to_nearest(space: Space, rows: Rows, centroids: Lines, sums: Lines, counts: Counts, sign: int) -> None:
+    costs = costs_of(space, centroids)
+    for row in rows:
+        c = nearest(space, row, costs)
+        counts[c] += sign
+        add_row(space, row, sums[c], sign)
+
+
 @kernel
 def _shift_sums(space: Space, rounds: Rounds, r: int, rows: Rows, sign: int, max_rounds: int | None) -> None:
     """Take rows out of the sums of a round, or put them in."""
     if max_rounds is not None:
-        costs = costs_of(space, rounds.centroids[r])
-        for row in rows:
-            c = nearest(space, row, costs)
-            rounds.counts[r, c] += sign
-            add_row(space, row, rounds.sums[r, c], sign)
+        _add_to_nearest(space, rows, rounds.centroids[r], rounds.sums[r], rounds.counts[r], sign)
 
 
 @kernel

@@ -12,6 +12,8 @@ codes. That is read off a table; or, among few rows, counted: then no table is k
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from unlearnspn.arrays import count_of, extended, joined, places_of, put, with_room
@@ -284,7 +286,11 @@ def _shift_table(
         cells[cell] += not gone
 
 
-@kernel
+def _steps_of_tables(words: Words, start: int, codes: Codes, rows: Rows, *others: Any) -> int:
+    return int(words[start + N_PAIRS]) * (30 + 10 * rows.size) + int(words[start + N_CELLS])
+
+
+@inner_kernel(_steps_of_tables)
 def _shift_tables(
     words: Words,
     start: int,
@@ -330,7 +336,11 @@ def _count_freedom(codes: Codes, rows: Rows, more: int, u: int, v: int, sizes: C
     return max(count_of(in_rows, True) - 1, 0) * max(count_of(in_columns, True) - 1, 0)
 
 
-@kernel
+def _steps_of_row(words: Words, start: int, codes: Codes, rows: Rows, *others: Any) -> int:
+    return 3 * int(rows.size * codes.shape[1]) + int(words[start + N_PAIRS]) * (30 + rows.size // 16)
+
+
+@inner_kernel(_steps_of_row)
 def _shift_row(
     words: Words,
     start: int,
@@ -387,16 +397,15 @@ def _count_anew(
                 break
             others[n_others] = other
             n_others += 1
-        cells, at = _count_against(codes, rows, scope[hub], scope[others[:n_others]], sizes), 0
-        for other in others[:n_others]:
-            pair, n_rows, n_columns = start + HEAD + PER_PAIR * k, sizes[scope[hub]], sizes[scope[other]]
-            before = _value(words, pair)
-            half_g, freedom, total = g_statistic(cells[at : at + n_rows * n_columns], n_rows, n_columns, logs)
-            depends = read_name(words[pair + NAMES])[3]
-            words[pair + NAMES], words[pair + HALF_G] = name(hub, other, freedom, depends), half_g
-            words[pair + TOTAL] = total
+        asked = scope[others[:n_others]]
+        cells = _count_against(codes, rows, scope[hub], asked, sizes)
+        found = _g_statistics(cells, sizes[scope[hub]], sizes[asked], logs)
+        for i in range(n_others):
+            pair, other = start + HEAD + PER_PAIR * k, others[i]
+            before, depends = _value(words, pair), read_name(words[pair + NAMES])[3]
+            words[pair + HALF_G], freedom, words[pair + TOTAL] = found[i]
+            words[pair + NAMES] = name(hub, other, freedom, depends)
             _add_to_hash(words, start, prints[scope[hub], 0], prints[scope[other], 0], _value(words, pair) - before)
-            at += n_rows * n_columns
             k += 1
 
 
