@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.arrays import places_of
 from unlearnspn.coding import Codes
 from unlearnspn.compiling import kernel
 from unlearnspn.fetching import fetch
-from unlearnspn.slices import Counts, Rows
+from unlearnspn.slices import Counts, Flags, Rows
 
 Bits = npt.NDArray[np.uint64]
 
@@ -26,27 +27,30 @@ def compare_rows(codes: Codes, rows: Rows, row: int) -> tuple[Bits, Bits, Counts
     own, n_columns, no = codes[row], codes.shape[1], np.uint8(0)
     fetch(codes, rows)
     agrees = np.zeros((8 * ((rows.size + 63) // 64), n_columns), np.uint8)
-    absent = np.zeros_like(agrees)
+    absent = np.zeros(agrees.shape, np.uint8)
     for i in range(rows.size):
         codes_of_row, bit = codes[rows[i]], np.uint8(1 << (i & 7))
         agreeing, missing = agrees[i >> 3], absent[i >> 3]
         for v in range(n_columns):
             agreeing[v] |= bit if codes_of_row[v] == own[v] else no
             missing[v] |= bit if codes_of_row[v] == no else no
-    lines = np.full(n_columns, -1)
-    gaps = _columns_with_bits(absent)
+    has_gaps = _have_bits(absent)
+    all_columns, gaps, lines = np.empty(n_columns, np.int64), places_of(has_gaps, True), np.empty(n_columns, np.int64)
+    for v in range(n_columns):
+        all_columns[v], lines[v] = v, -1
     for k in range(gaps.size):
         lines[gaps[k]] = k
-    return _as_words(agrees, np.arange(n_columns)), _as_words(absent, gaps), lines
+    return _as_words(agrees, all_columns), _as_words(absent, gaps), lines
 
 
 @kernel
-def _columns_with_bits(octets: npt.NDArray[np.uint8]) -> Counts:
-    found = np.zeros(octets.shape[1], np.uint8)
-    for line in octets:
+def _have_bits(octets: npt.NDArray[np.uint8]) -> Flags:
+    """Tell of each column whether it has any bit."""
+    found = np.zeros(octets.shape[1], np.bool_)
+    for i in range(len(octets)):
         for v in range(found.size):
-            found[v] |= line[v]
-    return np.flatnonzero(found)
+            found[v] |= octets[i, v] != 0
+    return found
 
 
 @kernel
