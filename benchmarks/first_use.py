@@ -1,6 +1,6 @@
 """Measure what the first use costs: importing, the demonstration, and a first fit, score and removals, not compiled.
 
-Of each table up to 1,000 rows are scored.
+Of each table up to 1,000 rows are scored. Removed are some records one by one, and then 1 % of all in one batch.
 
 python benchmarks/first_use.py
 
@@ -31,6 +31,7 @@ from unlearnspn import SPN
 spn = timed(lambda: SPN(min_rows={min_rows}).fit(X))
 timed(lambda: spn.score(X[:{scored}]))
 timed(lambda: [spn.unlearn([name]) for name in range({removals})])
+timed(lambda: spn.unlearn(range(100, 100 + len(X) // 100)))
 """
 _DEMO = """
 import io, rich.console
@@ -87,7 +88,7 @@ def _show(name: str, figures: list[float]) -> None:
 def main() -> None:
     show_imports()
     show_demo()
-    print(f"\n{'seconds':<28} {'fit':>9} {'score':>9} {REMOVALS:>3} removals {'all':>5}")
+    print(f"\n{'seconds':<28} {'fit':>9} {'score':>9} {REMOVALS:>3} removals {'batch':>5} {'all':>9}")
     show_use("iris, 150 x 4", _IRIS, "30")
     for n_rows, n_columns in ((1000, 15), (5000, 15), (30_000, 15), (100_000, 15)):
         table = _GENERATED.format(n_rows=n_rows, n_columns=n_columns)

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.clustering.space import Lines, Space, costs_of, nearest
 from unlearnspn.coding import FEATURE_MISSING, Features
-from unlearnspn.compiling import inner_kernel, kernel
+from unlearnspn.compiling import inner_kernel, kernel, per_element
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.slices import Counts, Rows
 
@@ -31,7 +31,11 @@ def gather_columns(space: Space, rows: Rows) -> Features:
     return columns
 
 
-@kernel
+def _steps_of_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> int:
+    return 3 * (after.size + int(distances.size * space.scope.size))
+
+
+@inner_kernel(_steps_of_distances)
 def shift_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> None:
     """Bring the distances of rows up to date with costs, most of which are what they were after a few rounds."""
     changes = np.empty(space.offsets[-1], np.int64)
@@ -52,7 +56,7 @@ def shift_distances(space: Space, columns: Features, before: Lines, after: Lines
                     line[j] += changes[np.uint64(column[j])]
 
 
-@kernel
+@inner_kernel(per_element(4, 0))
 def label_by_distance(distances: Lines, labels: Counts) -> None:
     """Write the nearest centroid of each row, the first of equals; the distances from the first one are all 0."""
     least = np.zeros(labels.size, np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from unlearnspn.arrays import equal, put, tally
@@ -9,7 +11,7 @@ from unlearnspn.clustering.columns import gather_columns, label, label_by_distan
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
 from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, move_row, nearest
-from unlearnspn.compiling import IN, OUT, inlined, inner_kernel, kernel
+from unlearnspn.compiling import IN, OUT, inlined, inner_kernel, kernel, late_kernel, per_element
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import mix64
 from unlearnspn.slices import Counts, Rows
@@ -40,7 +42,7 @@ def _snap(shift: np.int64, spacing: int, total: int, count: int) -> np.int64:
     return shift + spacing * (steps + (rest >= width) - (rest < 0))
 
 
-@kernel
+@inner_kernel(per_element(5, 2))
 def _quantise(space: Space, lattice: Counts, sums: Lines, counts: Counts, previous: Lines, centroids: Lines) -> None:
     """Write the clusters' means on the lattice, where there are zeros; an empty cluster keeps its centroid.
 
@@ -84,7 +86,11 @@ def _repeats(centroids: Lines, last: int) -> bool:
     return False
 
 
-@kernel
+def _steps_of_moving(space: Space, rows: Rows, before: Counts, *others: Any) -> int:
+    return 4 * int(rows.size * space.scope.size)
+
+
+@inner_kernel(_steps_of_moving)
 def _move_rows(space: Space, rows: Rows, before: Counts, after: Counts, sums: Lines, counts: Counts) -> None:
     """Move rows from cluster to cluster; those that were in none before, at -1, come in."""
     for j in range(rows.size):
@@ -151,7 +157,16 @@ def _finish(space: Space, known: Rounds, rows: Rows, max_rounds: int | None) -> 
     return to_words(Rounds(seeds, counts, tally(labels, n_seeds), sums, centroids)), labels
 
 
-@kernel
+def _steps_of_learning(space: Space, seeds: Rows, rows: Rows) -> int:
+    """Return about how many steps it takes to learn, apart from inner kernels: loops over coordinates."""
+    return 4 * int((1 + (space.max_rounds or 0)) * seeds.size * space.offsets[-1])
+
+
+def _steps_of_revising(space: Space, rounds: Rounds, *others: Any) -> int:
+    return _steps_of_learning(space, rounds.seeds, rounds.seeds)
+
+
+@late_kernel(_steps_of_learning)
 def learn_rounds(space: Space, seeds: Rows, rows: Rows) -> tuple[Words, Counts]:
     """Run rounds from known seeds; return what is kept, and the cluster of each row."""
     start = seed_centroids(space, seeds)
@@ -160,7 +175,7 @@ def learn_rounds(space: Space, seeds: Rows, rows: Rows) -> tuple[Words, Counts]:
     return _finish(space, known, rows, space.max_rounds)
 
 
-@kernel
+@late_kernel(_steps_of_revising)
 def go_on(space: Space, rounds: Rounds, r: int, rows: Rows) -> tuple[Words, Counts]:
     """Run rounds again after one that leads elsewhere; return what is kept, and the cluster of each row."""
     n_known = r + 1
@@ -238,7 +253,7 @@ def rounds_that_hold(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> i
     return r
 
 
-@kernel
+@late_kernel(_steps_of_revising)
 def revise_rounds(space: Space, rounds: Rounds, minus: Rows, plus: Rows) -> int:
     """Take rows out and put others in, up to the first round that leads elsewhere, if one does.
 

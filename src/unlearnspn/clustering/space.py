@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.coding import FEATURE_MISSING, FEATURE_STD, Features
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel, per_element
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Flags, Scope
 
@@ -52,7 +52,7 @@ def line_offsets(scope: Scope, is_numeric: Flags, sizes: Counts) -> Counts:
     return offsets
 
 
-@kernel
+@inner_kernel(per_element(3, 1))
 def costs_of(space: Space, centroids: Lines) -> Lines:
     """Turn coordinates into what is added to a squared distance, less what is added to that from the first centroid.
 
