@@ -12,7 +12,8 @@ from sklearn.datasets import load_wine
 
 from both_ways import both_ways, late_kernels
 from sequences import assert_like_retraining, sequences
-from unlearnspn import SPN, Range, Vault, ground
+from unlearnspn import SPN, QKMeans, Range, Vault, ground
+from unlearnspn.checks import check_clustering
 from unlearnspn.compiling import elements, inner_kernel, kernel, kernels, late_kernel, per_element, per_row
 from unlearnspn.compiling.cache import KernelCache
 from unlearnspn.compiling.written import run
@@ -49,6 +50,7 @@ def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path):
         for name in range(10):
             spn.unlearn([name])
         _keep_tables_and_rounds()
+        check_clustering(QKMeans(3, max_rounds=2))
         _keep_in_vault(wine, tmp_path)
     assert not [error for _, error in calls if error]
     assert {name for name, _ in calls} == late_kernels()

@@ -160,6 +160,15 @@ def count_of(values: Array, value: Any) -> int:
     return count
 
 
+@kernel
+def largest(values: Words) -> int:
+    """Return the largest of some numbers, or 0."""
+    most = 0
+    for value in values:
+        most = max(most, value)
+    return most
+
+
 @inner_kernel(per_row(1))
 def tally(values: Words, number: int) -> Words:
     """Count how often each number below another occurs."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.clustering.space import Lines, Space, costs_of, nearest
 from unlearnspn.coding import FEATURE_MISSING, Features
-from unlearnspn.compiling import inner_kernel, kernel, per_element
+from unlearnspn.compiling import inner_kernel, per_element
 from unlearnspn.fetching import FEW, fetch
 from unlearnspn.slices import Counts, Rows
 
@@ -17,7 +17,11 @@ from unlearnspn.slices import Counts, Rows
 _FEW_ROWS = 8
 
 
-@kernel
+def _steps_of_gathering(space: Space, rows: Rows) -> int:
+    return 2 * int(rows.size * space.scope.size)
+
+
+@inner_kernel(_steps_of_gathering)
 def gather_columns(space: Space, rows: Rows) -> Features:
     """Return the features of some rows, [variable, row]."""
     columns = np.empty((space.scope.size, rows.size), space.features.dtype)

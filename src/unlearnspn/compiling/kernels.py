@@ -61,7 +61,8 @@ def late_kernel(work: Work) -> Callable[[F], F]:
 def inner_kernel(work: Work) -> Callable[[F], F]:
     """Compile a function, and for late kernels that run as they are written as soon as that pays: long before them.
 
-    It is where they do most of their work, takes arrays, numbers and tuples of them, and returns arrays or nothing.
+    It is where they do most of their work, takes arrays, numbers and tuples of them, and returns arrays, whether
+    something is so, or nothing.
     """
 
     def decorate(function: F) -> F:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import inlined, kernel
+from unlearnspn.arrays import put
+from unlearnspn.compiling import inlined, inner_kernel, kernel, per_element
 from unlearnspn.hashing import Keys
 from unlearnspn.independence.pair_counts import Table
 from unlearnspn.independence.random_features import Matrix, uniform
@@ -36,7 +37,7 @@ class Whitened(NamedTuple):
     occurring: Counts
 
 
-@kernel
+@inner_kernel(per_element(100, 0))
 def whiten(
     counts: Counts,
     scope: Scope,
@@ -65,7 +66,7 @@ def whiten(
         if is_numeric[v]:
             widths[i] = n_features
             for code in order:
-                features[i, code] = sines[v, code]
+                put(features[i, code], 0, sines[v, code])
         else:
             _sort_by_print(order, prints[v])
             widths[i] = min(number - 1, n_features)
@@ -195,6 +196,12 @@ def binary_correlated(
 
 
 @kernel
+def _clear(line: Matrix) -> None:
+    for i in range(line.size):
+        line[i] = 0.0
+
+
+@kernel
 def _write_covariance(
     cells: Table, steps: tuple[int, int], u: int, v: int, whitened: Whitened, cross: Matrix, scratch: Matrix
 ) -> None:
@@ -205,12 +212,13 @@ def _write_covariance(
     n_left, n_right = cross.shape
     line, right_sums = scratch[:n_right], scratch[n_right : 2 * n_right]
     left_sums = scratch[2 * n_right : 2 * n_right + n_left]
-    cross[:] = 0.0
-    left_sums[:] = 0.0
-    right_sums[:] = 0.0
+    _clear(left_sums)
+    _clear(right_sums)
+    for i in range(n_left):
+        _clear(cross[i])
     total = 0
     for a in left_order:
-        line[:] = 0.0
+        _clear(line)
         in_line = 0
         for b in right_order:
             count = cells[a * steps[0] + b * steps[1]]
@@ -238,7 +246,8 @@ def _write_covariance(
 def _write_products(cross: Matrix, products: Matrix) -> None:
     """Write cross·crossᵀ or crossᵀ·cross, whichever is smaller; of its halves the upper one."""
     n_left, n_right = cross.shape
-    products[:] = 0.0
+    for a in range(len(products)):
+        _clear(products[a])
     if n_left < n_right:
         for a in range(n_left):
             for b in range(a, n_left):

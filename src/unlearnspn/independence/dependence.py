@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import equal, first_reaching, in_order, places_of
+from unlearnspn.arrays import equal, first_reaching, in_order, places_of, put
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, kernel
+from unlearnspn.compiling import IN, OUT, inner_kernel, kernel, late_kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.independence.canonical_correlation import Whitened, whiten
 from unlearnspn.independence.dependence_search import (
@@ -69,7 +69,10 @@ def _sizes(terms: Terms) -> Counts:
 def _numeric(terms: Terms) -> tuple[Counts, Counts]:
     """Return which variables of the scope are numeric, and in which columns their values stand."""
     numeric = places_of(terms.is_numeric[terms.scope], True)
-    return numeric, terms.place[terms.scope[numeric]]
+    places = np.empty(numeric.size, np.int64)
+    for column in range(numeric.size):
+        places[column] = terms.place[terms.scope[numeric[column]]]
+    return numeric, places
 
 
 @kernel
@@ -82,7 +85,12 @@ def _names(terms: Terms, sizes: Counts) -> Keys:
     return name_codes(terms.scope, sizes, terms.is_numeric, terms.prints)
 
 
-@kernel
+def _steps_of_learning(terms: Terms, rows: Rows) -> int:
+    """Return about how many steps the interpreter takes, apart from inner kernels: to go through the pairs."""
+    return 200 + 10 * int(terms.scope.size) ** 2
+
+
+@late_kernel(_steps_of_learning)
 def learn_dependence(terms: Terms, rows: Rows) -> Dependence:
     """Search for groups of dependent variables."""
     numeric, places = _numeric(terms)
@@ -126,7 +134,11 @@ def _shift_counts(counts: Counts, codes: Counts, sign: int) -> None:
             counts[i, codes[r, i]] += sign
 
 
-@kernel
+def _steps_of_moves(terms: Terms, orders: Orders, moves: Counts, *others: Any) -> int:
+    return 15 * len(moves) * int(terms.scope.size)
+
+
+@inner_kernel(_steps_of_moves)
 def _apply_moves(
     terms: Terms,
     orders: Orders,
@@ -167,12 +179,20 @@ def _apply_moves(
         levels[column, place] = after
 
 
-@kernel
+def _steps_of_revising(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> int:
+    """Return about how many steps it takes to go through the pairs, quantiles of all variables, and changed rows."""
+    n_changed, width = minus.size + plus.size, int(terms.scope.size)
+    return 5 * len(known.search.pairs) + (30 * n_changed + 5 * terms.n_levels) * width
+
+
+@late_kernel(_steps_of_revising)
 def revise_dependence(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> Dependence:
     """Move rows from cell to cell of each pair asked; if an answer is another one, ask what has not been asked yet."""
     sizes, (numeric, places), minus, plus = _sizes(terms), _numeric(terms), in_order(minus), in_order(plus)
     groups, pairs, dependent, cells, hashes = known.search
-    search, counts = Search(groups, pairs, dependent, cells.copy(), hashes.copy()), known.counts.copy()
+    own_cells, counts = np.empty(cells.size, np.int32), known.counts.copy()
+    put(own_cells, 0, cells)
+    search = Search(groups, pairs, dependent, own_cells, hashes.copy())
     starts, names = starts_of_tables(pairs, sizes), _names(terms, sizes)
     orders, moves = revise_levels(known.orders, terms.values, places, minus, plus, terms.n_levels)
     for rows, held_by, sign in ((minus, known.orders, OUT), (plus, orders, IN)):

@@ -6,13 +6,13 @@ pair is asked whose variables are joined already, and which pairs are asked is a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import places_of, put
-from unlearnspn.compiling import IN, OUT, inlined, kernel
+from unlearnspn.arrays import largest, places_of, put
+from unlearnspn.compiling import IN, OUT, inlined, inner_kernel, kernel, per_element
 from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.independence.canonical_correlation import Whitened, binary_correlated, correlated, scratch_for
 from unlearnspn.independence.pair_counts import Columns, Table, count_pair
@@ -36,9 +36,8 @@ class Search(NamedTuple):
 @kernel
 def nothing_asked() -> Search:
     """Return what is known if nothing was asked yet."""
-    nothing = np.zeros(0, np.int64)
-    pairs, cells = nothing.reshape(0, 2), np.zeros(0, np.int32)
-    return Search(nothing, pairs, np.zeros(0, np.bool_), cells, np.zeros(2, np.uint64))
+    groups, pairs, answers = np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
+    return Search(groups, pairs, answers, np.zeros(0, np.int32), np.zeros(2, np.uint64))
 
 
 @kernel
@@ -48,6 +47,28 @@ def _places_of_known(known: Search, n_variables: int) -> Counts:
     for k in range(len(known.pairs)):
         places[known.pairs[k, 0], known.pairs[k, 1]] = k
     return places
+
+
+def _steps_of_asking(columns: Columns, *others: Any) -> int:
+    return 3 * columns.rows.size + 5000
+
+
+@inner_kernel(_steps_of_asking)
+def _ask(
+    columns: Columns,
+    u: int,
+    v: int,
+    table: Table,
+    names: Keys,
+    whitened: Whitened,
+    threshold: float,
+    scratch: Matrix,
+    hashes: Keys,
+) -> bool:
+    """Count the table of two variables, add it to the hashes, and tell whether they are dependent."""
+    count_pair(columns, u, v, table.reshape((columns.sizes[u], columns.sizes[v])))
+    _hash_table(hashes, table, 0, columns.sizes, u, v, names, IN)
+    return _depend(table, 0, columns.sizes, u, v, whitened, threshold, scratch)
 
 
 @kernel
@@ -83,17 +104,18 @@ def search_groups(columns: Columns, names: Keys, whitened: Whitened, threshold: 
                 u, v = min(hub, other), max(hub, other)
                 start, end = end, end + sizes[u] * sizes[v]
                 if end > cells.size:
-                    cells = np.append(cells[:start], np.empty(end, np.int32))
-                pairs[asked] = u, v
+                    roomy = np.empty(2 * end, np.int32)
+                    put(roomy, 0, cells[:start])
+                    cells = roomy
+                pairs[asked, 0], pairs[asked, 1] = u, v
                 k = places[u, v]
                 if k >= 0:
                     put(cells, start, known.cells[starts[k] : starts[k] + end - start])
                     dependent[asked] = known.dependent[k]
                     is_left_out[k] = False
                 else:
-                    count_pair(columns, u, v, cells[start:end].reshape((sizes[u], sizes[v])))
-                    dependent[asked] = _depend(cells, start, sizes, u, v, whitened, threshold, scratch)
-                    _hash_table(hashes, cells, start, sizes, u, v, names, IN)
+                    table = cells[start:end]
+                    dependent[asked] = _ask(columns, u, v, table, names, whitened, threshold, scratch, hashes)
                 if dependent[asked]:
                     groups[other] = first
                     waiting[tail] = other
@@ -130,7 +152,7 @@ def pairs_with(pairs: Counts, n_variables: int) -> tuple[Counts, Counts]:
     return found, ends
 
 
-@kernel
+@inner_kernel(per_element(4, 1, 4))
 def shift_tables(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> None:
     """Count rows in, or out, by their codes, [row, variable]: one cell of each pair that was asked."""
     pairs, cells, hashes, factor = search.pairs, search.cells, search.hashes, unsigned(sign)
@@ -162,7 +184,11 @@ def _depend(
     return correlated(table, (sizes[v], 1), u, v, whitened, threshold, scratch)
 
 
-@kernel
+def _steps_of_all(search: Search, *others: Any) -> int:
+    return 3000 * len(search.pairs)
+
+
+@inner_kernel(_steps_of_all)
 def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> npt.NDArray[np.bool_]:
     """Return the answers that all pairs that were asked give now: if they are the same, the search is the same."""
     scratch, answers = scratch_for(whitened.features.shape[2]), np.empty(len(search.pairs), np.bool_)
@@ -174,7 +200,7 @@ def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: floa
     return answers
 
 
-@kernel
+@inner_kernel(per_element(1, 1))
 def _hash_table(hashes: Keys, cells: Table, start: int, sizes: Counts, u: int, v: int, names: Keys, sign: int) -> None:
     """Add count·name·name of all cells of a pair's table, or take it away: the same whatever codes categories have."""
     factor = unsigned(sign)
@@ -187,10 +213,10 @@ def _hash_table(hashes: Keys, cells: Table, start: int, sizes: Counts, u: int, v
         start += sizes[v]
 
 
-@kernel
+@inner_kernel(per_element(200, 0))
 def name_codes(scope: Scope, sizes: Counts, is_numeric: npt.NDArray[np.bool_], prints: Keys) -> Keys:
     """Return two hashes for each code of each variable: of the level, or of the category's fingerprint."""
-    names = np.zeros((2, scope.size, sizes.max()), np.uint64)
+    names = np.zeros((2, scope.size, largest(sizes)), np.uint64)
     for i in range(scope.size):
         v = scope[i]
         for code in range(sizes[i]):

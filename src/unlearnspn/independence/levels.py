@@ -8,14 +8,14 @@ without looking at the others.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import count_of, first_reaching, in_order, put, with_room
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel
 from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Rows
 
@@ -51,7 +51,11 @@ class Moves(NamedTuple):
     moves: Counts
 
 
-@kernel
+def _steps_of_orders(values: Values, rows: Rows, places: Counts, *others: Any) -> int:
+    return 40 * int(rows.size * places.size)
+
+
+@inner_kernel(_steps_of_orders)
 def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into: Counts, codes: Codes) -> Orders:
     """Order rows by the columns that stand at `places` of `values`, and write levels `into` lines of `codes`.
 
@@ -63,8 +67,9 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
     for j in range(places.size):
         keys, members = _sort_column(values, places[j], rows)
         line, number = codes[into[j]], members.size
-        line[:] = 0
         first = 0
+        for i in range(rows.size):
+            line[i] = 0
         while first < number:
             end = first + 1
             while end < number and keys[end] == keys[first]:
@@ -75,7 +80,10 @@ def learn_orders(values: Values, rows: Rows, places: Counts, n_levels: int, into
                 ordered[j, i] = rows[members[i]]
             first = end
         observed[j] = number
-    return Orders(ordered, observed, rows.copy(), codes[into])
+    levels = np.empty((places.size, rows.size), np.uint8)
+    for j in range(places.size):
+        put(levels[j], 0, codes[into[j]])
+    return Orders(ordered, observed, rows.copy(), levels)
 
 
 @kernel
@@ -257,7 +265,11 @@ def _first_near(ordered: SortedRows, values: Values, column: int, value: float, 
     return place
 
 
-@kernel
+def _steps_of_moves(orders: Orders, values: Values, places: Counts, cuts: Values, *others: Any) -> int:
+    return 10 * cuts.size
+
+
+@inner_kernel(_steps_of_moves)
 def _find_moves(orders: Orders, values: Values, places: Counts, cuts: Values, others: Values, but: Rows) -> Counts:
     """Find the rows that are on other sides of two sets of quantiles, but for some rows."""
     found, number = np.empty(_FEW_MOVES, np.int64), 0

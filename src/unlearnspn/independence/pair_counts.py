@@ -6,16 +6,15 @@ at a time. Otherwise rows are counted one by one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
 
-from unlearnspn.arrays import put
+from unlearnspn.arrays import largest, put
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel, per_element
+from unlearnspn.independence.agreement import count_common
 from unlearnspn.slices import Counts, Flags, Rows, Scope
 
 #: Up to so many codes a variable's rows are kept as sets of bits, too.
@@ -43,19 +42,7 @@ class Columns(NamedTuple):
     bits: Bits
 
 
-def _define_popcount(context: Any, word: Any) -> Any:
-    """Define how compiled code counts the bits of a word: by the processor's own instruction."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-_popcount: Any = intrinsic(_define_popcount)
-
-
-@kernel
+@inner_kernel(per_element(1, 1, 2))
 def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
     """Return the codes of some rows and variables, [variable, row]."""
     gathered = np.empty((scope.size, rows.size), np.uint8)
@@ -65,20 +52,27 @@ def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
     return gathered
 
 
+@inner_kernel(per_element(4, 0))
+def _count_codes(codes: Codes, sizes: Counts, counts: Counts, bits: Bits) -> None:
+    """Write how often each code occurs, and which rows have it, where there are zeros."""
+    n_variables, n_rows = codes.shape
+    for v in range(n_variables):
+        if sizes[v] > _FEW:
+            for i in range(n_rows):
+                counts[v, codes[v, i]] += 1
+            continue
+        for code in range(sizes[v]):
+            _write_bits(codes[v], code, bits[v, code])
+            counts[v, code] = count_common(bits[v, code], bits[v, code])
+
+
 @kernel
 def count_columns(records: Codes, rows: Rows, scope: Scope, codes: Codes, sizes: Counts) -> Columns:
     """Prepare to count pairs of all variables, whose codes are gathered."""
     n_variables, n_rows = codes.shape
-    counts = np.zeros((n_variables, sizes.max()), np.int64)
+    counts = np.zeros((n_variables, largest(sizes)), np.int64)
     bits = np.zeros((n_variables, _FEW, (n_rows + 63) // 64), np.uint64)
-    for v in range(n_variables):
-        if sizes[v] > _FEW:
-            for code in codes[v]:
-                counts[v, code] += 1
-            continue
-        for code in range(sizes[v]):
-            _write_bits(codes[v], code, bits[v, code])
-            counts[v, code] = _shared(bits[v, code], bits[v, code])
+    _count_codes(codes, sizes, counts, bits)
     return Columns(records, rows, scope, codes, np.ones(n_variables, np.bool_), sizes, counts, bits)
 
 
@@ -124,27 +118,20 @@ def _write_bits(codes: Codes, wanted: int, bits: Bits) -> None:
 
 
 @kernel
-def _shared(left: Bits, right: Bits) -> np.int64:
-    """Return how many rows are in both sets."""
-    number = np.int64(0)
-    for word in range(left.size):
-        number += np.int64(_popcount(left[word] & right[word]))
-    return number
-
-
-@kernel
 def count_pair(columns: Columns, u: int, v: int, table: Table) -> None:
     """Count how many rows have each pair of two variables' codes."""
     codes, sizes, counts, bits = columns.codes, columns.sizes, columns.counts, columns.bits
     for i in (u, v):
         if not columns.is_ready[i]:
             _gather(columns, i)
-    table[:] = 0
+    for a in range(sizes[u]):
+        for b in range(sizes[v]):
+            table[a, b] = 0
     if max(sizes[u], sizes[v]) <= _FEW:
         for a in range(sizes[u]):
             for b in range(sizes[v]):
                 if counts[u, a] and counts[v, b]:
-                    table[a, b] = _shared(bits[u, a], bits[v, b])
+                    table[a, b] = count_common(bits[u, a], bits[v, b])
     else:
         left, right = codes[u], codes[v]
         for i in range(left.size):
