@@ -8,10 +8,12 @@ import pytest
 from both_ways import _copied
 from unlearnspn import SPN, Range, flat_network, revision
 from unlearnspn.circuit import conditioning
+from unlearnspn.clustering import qkmeans
 from unlearnspn.compiling import kernels
 from unlearnspn.compiling.work import copying
 from unlearnspn.compiling.written import interpreted, run
 from unlearnspn.growing import grow
+from unlearnspn.independence import rdc
 
 #: A line takes a microsecond or less, one that NumPy sees to some more. To foretell too much is better than too little,
 #: and some hundredths of a second do not matter.
@@ -56,6 +58,9 @@ def foretold(monkeypatch):
         watch(revision, name)
     watch(flat_network, "grow")
     watch(conditioning, "combine")
+    watch(qkmeans, "learn_rounds")
+    for name in ("learn_dependence", "revise_dependence"):
+        watch(rdc, name)
     return calls
 
 
@@ -105,6 +110,17 @@ def test_of_many_records_learning_is_compiled(n_rows, is_compiled):
     copied = copying(np.empty((n_rows, 15)), np.empty((n_rows, 15)))
     patience = kernels._PATIENCE * grow._seconds_to_compile
     assert (kernels._SECONDS_A_STEP * (n_steps + copied) > patience) == is_compiled
+
+
+def test_what_the_papers_setting_takes_is_foretold(foretold):
+    spn = SPN.from_paper().fit(depending(700, 15))
+    for name in range(3):
+        spn.unlearn([name])
+    spn.unlearn(range(10, 40))
+    calls = [call for call in foretold if call[0] in ("learn_dependence", "revise_dependence", "learn_rounds")]
+    assert len({name for name, _, _ in calls}) == 3
+    for _, told, counted in calls:
+        assert counted / 6 < told < counted * 6
 
 
 def test_what_changes_much_is_soon_rebuilt(foretold):

@@ -152,7 +152,11 @@ def pairs_with(pairs: Counts, n_variables: int) -> tuple[Counts, Counts]:
     return found, ends
 
 
-@inner_kernel(per_element(4, 1, 4))
+def _steps_of_shifting(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> int:
+    return 7 * starts.size * len(codes)
+
+
+@inner_kernel(_steps_of_shifting)
 def shift_tables(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> None:
     """Count rows in, or out, by their codes, [row, variable]: one cell of each pair that was asked."""
     pairs, cells, hashes, factor = search.pairs, search.cells, search.hashes, unsigned(sign)
