@@ -88,7 +88,8 @@ def _show(name: str, figures: list[float]) -> None:
 def main() -> None:
     show_imports()
     show_demo()
-    print(f"\n{'seconds':<28} {'fit':>9} {'score':>9} {REMOVALS:>3} removals {'batch':>5} {'all':>9}")
+    names = ("fit", "score", f"{REMOVALS} alone", "batch", "all")
+    print(f"\n{'seconds':<28}" + "".join(f" {name:>9}" for name in names))
     show_use("iris, 150 x 4", _IRIS, "SPN(min_rows=30)")
     for n_rows, n_columns in ((1000, 15), (5000, 15), (30_000, 15), (100_000, 15)):
         table = _GENERATED.format(n_rows=n_rows, n_columns=n_columns)
