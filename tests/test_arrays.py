@@ -11,6 +11,7 @@ from unlearnspn.arrays import (
     first_reaching,
     in_order,
     joined,
+    largest,
     merged,
     places_of,
     put,
@@ -62,6 +63,12 @@ def test_room_is_made_only_if_there_is_none_and_what_is_there_stays(one, more):
 @given(st.lists(st.integers(0, 8)))
 def test_tally(values):
     assert tally(np.array(values, np.int64), 9).tolist() == np.bincount(values, minlength=9).tolist()
+
+
+@settings(deadline=None)  # the first example compiles
+@given(words)
+def test_largest(values):
+    assert largest(values) == max([0, *values.tolist()])
 
 
 def test_putting_leaves_the_rest_alone():
