@@ -40,9 +40,10 @@ from unlearnspn.blocks import (
     parts_at,
     room_for,
 )
-from unlearnspn.clustering.lloyd import go_on, learn_rounds
-from unlearnspn.clustering.rounds import rounds_at
+from unlearnspn.clustering.lloyd import go_on, learn_rounds, seed_anew
+from unlearnspn.clustering.rounds import rounds_at, seeds_at
 from unlearnspn.clustering.seeding import pick_seeds
+from unlearnspn.clustering.space import Space
 from unlearnspn.compiling import IN, OUT, inner_kernel, kernel, late_kernel, per_row
 from unlearnspn.exact_sum import Rows, Words, add_values
 from unlearnspn.ground import Ground, look_for_another, shift_tree, space_of, tree_scope
@@ -96,6 +97,8 @@ class Known(NamedTuple):
     clustering: Words
     #: How many rounds lead to the same centroids; -1 if there are other seeds.
     n_rounds: int
+    #: Where the rows of each cluster start and end, which follow each other, and after them those that have come.
+    ends: Counts
 
 
 class Before(NamedTuple):
@@ -152,10 +155,18 @@ def _ask_independence(ground: Ground, scope: Scope, rows: Rows, known: Known) ->
 
 
 @kernel
+def _cluster_anew(space: Space, rows: Rows, known: Known, max_rounds: int | None) -> tuple[Words, Counts]:
+    """Find clusters around other seeds than before, if there were some."""
+    if max_rounds is None and known.ends.size:
+        return seed_anew(space, seeds_at(known.clustering, 0), rows, known.ends)
+    return learn_rounds(space, pick_seeds(space, rows), rows)
+
+
+@kernel
 def _cluster(ground: Ground, plot: Plot, rows: Rows, known: Known) -> tuple[Words, Counts]:
     space = space_of(ground, plot.scope, plot.key)
-    if known.clustering.size == 0 or known.n_rounds < 0:
-        return learn_rounds(space, pick_seeds(space, rows), rows)
+    if known.n_rounds < 0:
+        return _cluster_anew(space, rows, known, space.max_rounds)
     rounds = rounds_at(known.clustering, 0, space.offsets[-1])
     if known.n_rounds == len(rounds.sums):
         return known.clustering, np.zeros(0, np.int64)
@@ -371,7 +382,7 @@ def grow(
     """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
     root, nothing = used, np.zeros(0, np.int64)
     opened, n_opened = np.empty(16, np.int64), 0
-    unknown, nobody = Known(nothing, False, nothing, False, nothing, -1), Before(-1, nothing, nothing)
+    unknown, nobody = Known(nothing, False, nothing, False, nothing, -1, nothing), Before(-1, nothing, nothing)
     pending = [Plot(-1, 0, scope, key, flags[0], flags[1], 0, rows.size)]
     while pending:
         plot = pending.pop()

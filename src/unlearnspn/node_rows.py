@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.arrays import in_order, merged, places_of, put, with_room
-from unlearnspn.blocks import N_RECORDS, OPERATION, PARENT, ROWS, SPLIT_DATA, parts_at, rows_at
+from unlearnspn.blocks import N_RECORDS, OPERATION, PARENT, ROWS, SPLIT_DATA, numbers_at, parts_at, rows_at
 from unlearnspn.compiling import elements, inner_kernel, kernel, late_kernel, per_element, per_row
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.ground import Ground, among
+from unlearnspn.slices import Counts
 
 
 @late_kernel(per_row(0))
@@ -54,7 +55,7 @@ def difference(rows: Rows, others: Rows) -> Rows:
 
 
 @inner_kernel(per_element(10, 0))
-def _without(rows: Rows, others: Rows) -> Rows:
+def without(rows: Rows, others: Rows) -> Rows:
     """Return the rows that are not among the others, which are sorted."""
     staying, number = np.empty(rows.size, np.int64), 0
     for row in rows:
@@ -74,8 +75,27 @@ def rows_after(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows)
 
 
 @kernel
+def rows_by_cluster(words: Words, node: int, n_clusters: int, minus: Rows, plus: Rows) -> tuple[Rows, Counts]:
+    """Return the rows of a split of the data after a change, those of each cluster sorted, and those that come last.
+
+    The second array tells where each of these starts and ends.
+    """
+    rows, ends = np.empty(words[node + N_RECORDS] + plus.size, np.int64), np.zeros(n_clusters + 2, np.int64)
+    parts, numbers = parts_at(words, node), numbers_at(words, node)
+    for number in range(n_clusters):
+        ends[number + 1] = ends[number]
+        for k in places_of(numbers, number):
+            staying = difference(in_order(gather(words, parts[k])), minus)
+            put(rows, ends[number], staying)
+            ends[number + 1] += staying.size
+    put(rows, ends[n_clusters], plus)
+    ends[n_clusters + 1] = ends[n_clusters] + plus.size
+    return rows[: ends[n_clusters + 1]], ends
+
+
+@kernel
 def rows_staying(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> Rows:
     """Return those of a node's rows that a change does not concern, whether or not it was made here or elsewhere."""
     holder = holder_of_rows(words, node)
     rows = places_of(ground.live, True) if holder < 0 else gather(words, holder)
-    return _without(rows, merged(minus, plus))
+    return without(rows, merged(minus, plus))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unlearnspn.arrays import count_of, equal, in_order, joined, places_of, put
+from unlearnspn.arrays import count_of, equal, in_order, joined, merged, places_of, put
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
@@ -40,11 +40,9 @@ from unlearnspn.growing import (
     Known,
     Plot,
     ask,
-    clusters_with_rows,
     divide,
     firsts_of_groups,
     leaves_of,
-    sort_by_label,
     steps_of_learning,
     write,
 )
@@ -55,7 +53,7 @@ from unlearnspn.independence.asked_pairs import (
     wants_tables,
 )
 from unlearnspn.marginals import add_codes
-from unlearnspn.node_rows import difference, gather, rows_after
+from unlearnspn.node_rows import rows_after, rows_by_cluster, without
 from unlearnspn.shifting import pairs_of
 from unlearnspn.slices import Counts, Scope
 from unlearnspn.traversal import all_below
@@ -127,6 +125,14 @@ def _plot(words: Words, node: int, n_rows: int) -> Plot:
 
 
 @kernel
+def _rows_now(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[Rows, Counts]:
+    """Return a node's rows after a change; of a split of the data by cluster, see `rows_by_cluster`."""
+    if words[node + OPERATION] == SPLIT_DATA:
+        return rows_by_cluster(words, node, ground.n_clusters, minus, plus)
+    return rows_after(words, ground, node, minus, plus), np.zeros(0, np.int64)
+
+
+@kernel
 def _marginals_now(words: Words, ground: Ground, node: int, scope: Scope, minus: Rows, plus: Rows) -> Counts:
     start, n_codes = node + words[node + MARGINALS], 0
     for v in scope:
@@ -146,7 +152,7 @@ def _pairs_now(
         return np.zeros(0, np.int64), False
     if pairs.size == 0:
         pairs = pairs_of(words, node).copy()
-        staying, sizes, prints = difference(rows, plus), ground.sizes, ground.prints
+        staying, sizes, prints = without(rows, plus), ground.sizes, ground.prints
         shift_pairs(pairs, 0, ground.codes, staying, minus, plus, scope, sizes, prints, ground.logs, staying[:0])
     kept_alike = keeps_tables(pairs, 0) == wants_tables(rows.size, scope.size, ground.tables_above)
     return pairs, kept_alike and answers_hold(pairs, 0, ground.cut)
@@ -165,13 +171,21 @@ def _rounds_now(words: Words, ground: Ground, node: int, plot: Plot, minus: Rows
 
 @kernel
 def _know(
-    words: Words, ground: Ground, node: int, plot: Plot, pairs: Words, rows: Rows, minus: Rows, plus: Rows
+    words: Words,
+    ground: Ground,
+    node: int,
+    plot: Plot,
+    pairs: Words,
+    rows: Rows,
+    ends: Counts,
+    minus: Rows,
+    plus: Rows,
 ) -> Known:
     """Bring what a node knows up to date."""
     marginals = _marginals_now(words, ground, node, plot.scope, minus, plus)
     pairs, same_pairs = _pairs_now(words, ground, node, plot.scope, pairs, rows, minus, plus)
     rounds, n_rounds = _rounds_now(words, ground, node, plot, minus, plus)
-    return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds)
+    return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds, ends)
 
 
 def _steps_of_rebuilding(
@@ -191,17 +205,17 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, mi
     Python has found that all variables belong together, and has yet to say so in the new node.
     """
     nothing = np.zeros(0, np.int64)
-    rows = rows_after(words, ground, node, minus, plus)
-    plot = _plot(words, node, rows.size)
     operation = words[node + OPERATION]
+    rows, ends = _rows_now(words, ground, node, minus, plus)
+    plot = _plot(words, node, rows.size)
     large = minus.size + plus.size > max(LARGE_SHARE * rows.size, 1)
     if not large:
-        answer = ask(ground, plot, rows, _know(words, ground, node, plot, pairs, rows, minus, plus))
+        answer = ask(ground, plot, rows, _know(words, ground, node, plot, pairs, rows, ends, minus, plus))
         if answer.operation == operation:
             if operation == SPLIT_DATA:
-                return _rebuild_split(words, used, ground, node, plot, answer, rows, minus, plus)
+                return _rebuild_split(words, used, ground, node, plot, answer, rows, ends, minus, plus)
             return _rebuild_product(words, used, ground, node, plot, answer, rows, minus, plus)
-    wanted = want(node, CHANGED_MUCH if large else CHANGED_OPERATION, plot.scope, rows)
+    wanted = want(node, CHANGED_MUCH if large else CHANGED_OPERATION, plot.scope, in_order(rows))
     return Rebuilt(words, used, -1, 0, False, nothing, nothing, nothing, wanted)
 
 
@@ -245,33 +259,37 @@ def _rebuild_product(
 
 
 @kernel
-def _changes_in_place(
-    ground: Ground, plot: Plot, answer: Answer, minus: Rows, plus: Rows
-) -> tuple[list[tuple[Rows, Rows]], Counts]:
-    """Sort the change by cluster: all other rows stay where they are. A cluster that was empty has none but those."""
+def _clusters_at(words: Words, start: int, ground: Ground, plot: Plot, rows: Rows) -> Counts:
+    """Return the clusters of some rows, by a clustering that starts somewhere."""
     space = space_of(ground, plot.scope, plot.key)
-    rounds = rounds_at(answer.clustering, 0, space.offsets[-1])
-    left, came = label(space, minus, rounds.centroids[-1]), label(space, plus, rounds.centroids[-1])
-    n_clusters = rounds.sizes.size
-    changes = [(minus[places_of(left, k)], plus[places_of(came, k)]) for k in range(n_clusters)]
-    return changes, places_of(rounds.sizes > 0, True)
+    return label(space, rows, rounds_at(words, start, space.offsets[-1]).centroids[-1])
 
 
 @kernel
-def _changes_by_moving(
-    words: Words, ground: Ground, node: int, labels: Counts, rows: Rows
-) -> tuple[list[tuple[Rows, Rows]], Counts]:
-    """Find the rows that change sides."""
-    known, known_numbers = parts_at(words, node), numbers_at(words, node)
-    ends = sort_by_label(rows, labels, ground.n_clusters)
-    changes = [(rows[:0].copy(), rows[:0].copy()) for _ in range(0)]
-    for number in range(ground.n_clusters):
-        own, before = rows[ends[number] : ends[number + 1]], rows[:0].copy()
-        for k in range(known.size):
-            if known_numbers[k] == number:
-                before = in_order(gather(words, known[k]))
-        changes.append((difference(before, own), difference(own, before)))
-    return changes, clusters_with_rows(ends)
+def _changes_in_place(
+    ground: Ground, plot: Plot, clustering: Words, minus: Rows, plus: Rows
+) -> list[tuple[Rows, Rows]]:
+    """Sort the change by cluster: all other rows stay where they are."""
+    left, came = _clusters_at(clustering, 0, ground, plot, minus), _clusters_at(clustering, 0, ground, plot, plus)
+    return [(minus[places_of(left, k)], plus[places_of(came, k)]) for k in range(ground.n_clusters)]
+
+
+@kernel
+def _elsewhere(rows: Rows, labels: Counts, start: int, end: int, number: int) -> Rows:
+    """Return the rows of a cluster that were not in it, sorted."""
+    before, after = places_of(labels[:start], number), places_of(labels[end:], number)
+    return in_order(joined(rows[:start][before], rows[end:][after]))
+
+
+@kernel
+def _changes_by_moving(rows: Rows, labels: Counts, ends: Counts, minus: Rows, left: Counts) -> list[tuple[Rows, Rows]]:
+    """Find the rows that change sides; `ends` tells where those start and end that were in the same cluster."""
+    changes = []
+    for k in range(ends.size - 2):
+        start, end = ends[k], ends[k + 1]
+        moved = rows[start:end][places_of(labels[start:end] != k, True)]
+        changes.append((merged(minus[places_of(left, k)], moved), _elsewhere(rows, labels, start, end, k)))
+    return changes
 
 
 @kernel
@@ -283,17 +301,20 @@ def _rebuild_split(
     plot: Plot,
     answer: Answer,
     rows: Rows,
+    ends: Counts,
     minus: Rows,
     plus: Rows,
 ) -> Rebuilt:
     """Hand every change to the cluster it concerns; clusters that were empty are grown from the rows that come."""
-    n_moved = 0
     if answer.labels.size:
-        changes, numbers = _changes_by_moving(words, ground, node, answer.labels, rows)
-        for _, came in changes:
-            n_moved += difference(came, plus).size
+        left = _clusters_at(words, node + words[node + CLUSTERING], ground, plot, minus)
+        changes = _changes_by_moving(rows, answer.labels, ends, minus, left)
     else:
-        changes, numbers = _changes_in_place(ground, plot, answer, minus, plus)
+        changes = _changes_in_place(ground, plot, answer.clustering, minus, plus)
+    n_moved = -plus.size
+    for _, came in changes:
+        n_moved += came.size
+    numbers = places_of(rounds_at(answer.clustering, 0, 0).sizes > 0, True)
     known, known_numbers = parts_at(words, node).copy(), numbers_at(words, node).copy()
     nothing, fresh = np.zeros(0, np.int64), used
     before = Before(node, minus, plus)

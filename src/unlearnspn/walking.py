@@ -28,10 +28,11 @@ from unlearnspn.blocks import (
     parts_at,
 )
 from unlearnspn.clustering.columns import label
+from unlearnspn.clustering.rounds import seeds_at
 from unlearnspn.compiling import inner_kernel, kernel, late_kernel, per_element
 from unlearnspn.decisions import decides_alike
 from unlearnspn.exact_sum import Rows, Words
-from unlearnspn.ground import Ground
+from unlearnspn.ground import Ground, among
 from unlearnspn.independence.asked_pairs import N_PAIRS, keeps_tables
 from unlearnspn.rebuilding import LARGE_SHARE
 from unlearnspn.shifting import make_change, pairs_of, rounds_of, space_at
@@ -80,15 +81,27 @@ REFUSED, MADE, MADE_INSIDE, TO_REBUILD = range(4)
 
 
 @kernel
+def _loses_a_seed(words: Words, node: int, minus: Rows) -> bool:
+    """Tell whether a record leaves around which there is a cluster: then no more need be asked."""
+    if words[node + CLUSTERING] > 0:
+        for seed in seeds_at(words, node + words[node + CLUSTERING]):
+            if among(minus, seed):
+                return True
+    return False
+
+
+@kernel
 def _try_to_shift(words: Words, ground: Ground, node: int, minus: Rows, plus: Rows) -> tuple[bool, Words]:
     """Make a change at a node if all its decisions stay; otherwise leave everything as it was.
 
-    Then the pairs that were asked are returned, brought up to date, for the node is to be asked anew.
+    Then the pairs that were asked are returned if they were brought up to date, for the node is to be asked anew.
     """
     nothing = np.empty(0, np.int64)
     no_room = words[node + ROWS] >= 0 and words[node + N_ROWS] + plus.size - minus.size > words[node + ROOM]
     n_after = words[node + N_RECORDS] + plus.size - minus.size
     if no_room or n_after == 0 or minus.size + plus.size > max(LARGE_SHARE * n_after, 1):
+        return False, nothing
+    if _loses_a_seed(words, node, minus):
         return False, nothing
     before = pairs_of(words, node)
     # To count pairs back takes longer than to keep them; tables are long, and soon counted back.

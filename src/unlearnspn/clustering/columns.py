@@ -35,18 +35,23 @@ def gather_columns(space: Space, rows: Rows) -> Features:
     return columns
 
 
-def _steps_of_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> int:
+def _steps_of_distances(
+    space: Space, columns: Features, start: int, before: Lines, after: Lines, distances: Lines
+) -> int:
     return 3 * (after.size + int(distances.size * space.scope.size))
 
 
 @inner_kernel(_steps_of_distances)
-def shift_distances(space: Space, columns: Features, before: Lines, after: Lines, distances: Lines) -> None:
-    """Bring the distances of rows up to date with costs, most of which are what they were after a few rounds."""
+def shift_distances(space: Space, columns: Features, start: int, before: Lines, after: Lines, distances: Lines) -> None:
+    """Bring the distances of rows up to date with costs, most of which are what they were after a few rounds.
+
+    The rows are those from some place on among the columns.
+    """
     changes = np.empty(space.offsets[-1], np.int64)
     for c in range(1, len(after)):
         line = distances[c]
         for i in range(space.scope.size):
-            column, changed = columns[i], False
+            column, changed = columns[i, start : start + line.size], False
             for k in range(space.offsets[i + 1] - space.offsets[i]):
                 changes[k] = after[c, space.offsets[i] + k] - before[c, space.offsets[i] + k]
                 changed |= changes[k] != 0
@@ -91,6 +96,6 @@ def label(space: Space, rows: Rows, centroids: Lines) -> Counts:
     for first in range(0, rows.size, FEW):
         few = rows[first : first + FEW]
         distances = np.zeros((len(costs), few.size), np.int64)
-        shift_distances(space, gather_columns(space, few), none, costs, distances)
+        shift_distances(space, gather_columns(space, few), 0, none, costs, distances)
         label_by_distance(distances, labels[first : first + few.size])
     return labels

@@ -8,6 +8,7 @@ import numpy as np
 
 from unlearnspn.arrays import equal, put, tally
 from unlearnspn.clustering.columns import gather_columns, label, label_by_distance, shift_distances
+from unlearnspn.clustering.reseeding import reseed
 from unlearnspn.clustering.rounds import Rounds, copy_lines, copy_rounds, to_words
 from unlearnspn.clustering.seeding import seed_centroids, seeds_hold
 from unlearnspn.clustering.space import ONE, Lines, Space, add_row, costs_of, move_row, nearest
@@ -121,7 +122,7 @@ def _run_rounds(
     costs, r, ended = np.zeros((n_clusters, width), np.int64), max(first - 1, 0), False
     while True:
         found = costs_of(space, centroids[r])
-        shift_distances(space, columns, costs, found, distances)
+        shift_distances(space, columns, 0, costs, found, distances)
         costs = found
         label_by_distance(distances, after)
         if ended or r == len(sums):
@@ -166,13 +167,26 @@ def _steps_of_revising(space: Space, rounds: Rounds, *others: Any) -> int:
     return _steps_of_learning(space, rounds.seeds, rounds.seeds)
 
 
+@kernel
+def _before_rounds(space: Space, seeds: Rows) -> Rounds:
+    """Return what is known before the first round."""
+    start = seed_centroids(space, seeds)
+    counts, sums = np.zeros((0, seeds.size), np.int64), np.zeros((0, *start.shape), np.int64)
+    return Rounds(seeds, counts, np.zeros(0, np.int64), sums, start.reshape(1, *start.shape))
+
+
 @late_kernel(_steps_of_learning)
 def learn_rounds(space: Space, seeds: Rows, rows: Rows) -> tuple[Words, Counts]:
     """Run rounds from known seeds; return what is kept, and the cluster of each row."""
-    start = seed_centroids(space, seeds)
-    counts, sums = np.zeros((0, seeds.size), np.int64), np.zeros((0, *start.shape), np.int64)
-    known = Rounds(seeds, counts, np.zeros(0, np.int64), sums, start.reshape(1, *start.shape))
-    return _finish(space, known, rows, space.max_rounds)
+    return _finish(space, _before_rounds(space, seeds), rows, space.max_rounds)
+
+
+@kernel
+def seed_anew(space: Space, before: Rows, rows: Rows, ends: Counts) -> tuple[Words, Counts]:
+    """Learn clusters around seeds, without any round, where others were before; see `reseed`."""
+    picked, labels = reseed(space, before, rows, ends)
+    seeds, counts, _, sums, centroids = _before_rounds(space, picked)
+    return to_words(Rounds(seeds, counts, tally(labels, seeds.size), sums, centroids)), labels
 
 
 @late_kernel(_steps_of_revising)

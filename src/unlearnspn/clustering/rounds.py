@@ -27,6 +27,12 @@ class Rounds(NamedTuple):
 
 
 @kernel
+def seeds_at(words: Words, start: int) -> Rows:
+    """Return the seeds of what is kept in words from somewhere on."""
+    return words[start + _HEAD : start + _HEAD + words[start]]
+
+
+@kernel
 def rounds_at(words: Words, start: int, width: int) -> Rounds:
     """Return what is kept in words from somewhere on, for lines of some width; nothing is copied."""
     n_seeds, n_rounds, n_sizes = words[start], words[start + 1], words[start + 2]
