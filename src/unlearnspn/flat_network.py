@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -28,23 +28,30 @@ from unlearnspn.blocks import (
 )
 from unlearnspn.compiling import as_written
 from unlearnspn.exact_sum import Rows, Words
-from unlearnspn.growing import OPEN, grow
+from unlearnspn.growing import OPEN, Growth, grow
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Node, Operation
 from unlearnspn.node_blocks import MASK, OPERATIONS, block_of, read_block
 from unlearnspn.node_rows import gather, holder_of_rows
-from unlearnspn.packing import pack, spare_words, trimmed, wipe
+from unlearnspn.packing import pack, relocate, spare_words, trimmed, wipe
 from unlearnspn.slices import Slice
+from unlearnspn.threads import on_all_cores, pays_on_all_cores
 from unlearnspn.traversal import all_below, link, mark_all_undigested, order_rows, places_outside
 
 _read_scope, _read_parts, _read_numbers = as_written(scope_at), as_written(parts_at), as_written(numbers_at)
 _read_leaves, _read_rows = as_written(leaves_at), as_written(rows_at)
 _make_room = as_written(trimmed)
 _FIRST_ROOM = 4096
+_NOTHING = np.zeros(0, np.int64)
 #: So few words that belong to nobody are no reason to move all others together.
 _FEW_WASTED = 1 << 14
 #: The digests of a sub-network: of the released model, and of the state.
 Digests = tuple[bytes, bytes]
+
+
+def _seedling(learner: Learner, place: Place, rows: Rows) -> tuple[Any, ...]:
+    """Return what a sub-network is grown from, by compiled code, which puts the rows into another order."""
+    return learner.ground, place.scope, np.uint64(place.key), (place.connected, place.keeps_rows), rows.copy()
 
 
 class FlatNetwork:
@@ -110,14 +117,43 @@ class FlatNetwork:
 
     def grow(self, learner: Learner, place: Place, rows: Rows) -> int:
         """Learn the sub-network of some rows, compiled if that can be."""
-        if not (self.inside.independence and self.inside.clustering):
+        if not self._is_compiled:
             return self.store(learner.learn_spn(place, rows), learner.hash_marginals)
-        flags, key = (place.connected, place.keeps_rows), np.uint64(place.key)
-        growth = grow(self.words, self.used, learner.ground, place.scope, key, flags, rows.copy())
+        growth = grow(self.words, self.used, *_seedling(learner, place, rows))
         self.words, self.used = growth.words, growth.used
-        for node in growth.opened.tolist():
-            self.learn_open_leaves(learner, node, lambda: rows)
+        self._learn_all_open(learner, growth.opened, rows)
         return int(growth.root)
+
+    def grow_all(self, learner: Learner, wanted: Sequence[tuple[Place, Rows]]) -> list[int]:
+        """Learn several sub-networks, on all cores if that pays; they lie here as if they were learned in turn."""
+        sizes = [rows.size for _, rows in wanted]
+        if not (self._is_compiled and pays_on_all_cores(grow, len(wanted), sum(sizes))):
+            return [self.grow(learner, place, rows) for place, rows in wanted]
+        growths = on_all_cores(grow, [(_NOTHING, 0, *_seedling(learner, *wish)) for wish in wanted], sizes)
+        return [self._graft(learner, growth, rows) for growth, (_, rows) in zip(growths, wanted, strict=True)]
+
+    def _graft(self, learner: Learner, growth: Growth, rows: Rows) -> int:
+        """Write a sub-network that has grown elsewhere."""
+        at = self.append(growth.words[: growth.used])
+        relocate(self.words, at + growth.root, at)
+        self._learn_all_open(learner, at + growth.opened, rows)
+        return at + growth.root
+
+    @property
+    def _is_compiled(self) -> bool:
+        """Whether compiled code can learn all but some leaves."""
+        return self.inside.independence and self.inside.clustering
+
+    def _learn_all_open(self, learner: Learner, nodes: Words, all_rows: Rows) -> None:
+        for node in nodes.tolist():
+            self.learn_open_leaves(learner, node, lambda: all_rows)
+
+    def store_block(self, block: Words) -> int:
+        """Write a node that was made elsewhere, with its rows behind it; its parts lie here already."""
+        at = self.append(block)
+        if self.words[at + ROWS] >= 0:
+            self.words[at + ROWS] += at
+        return at
 
     def learn_open_leaves(self, learner: Learner, node: int, all_rows: Callable[[], Rows]) -> None:
         """Learn the leaves of a node that compiled code has left open."""
@@ -137,8 +173,12 @@ class FlatNetwork:
     def _write(self, node: Node, parts: list[int], marginals_hash: Words) -> int:
         rows = self._write_rows(node.rows)
         block = block_of(node, parts, marginals_hash, rows, self.inside, self.put_outside)
-        at = self._allocate(block.size)
-        self.words[at : at + block.size] = block
+        return self.append(block)
+
+    def append(self, words: Words) -> int:
+        """Write some words; return where they start."""
+        at = self._allocate(words.size)
+        self.words[at : at + words.size] = words
         return at
 
     def _write_rows(self, rows: Rows | None) -> tuple[int, int, int]:

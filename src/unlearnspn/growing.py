@@ -104,6 +104,7 @@ class Known(NamedTuple):
 class Before(NamedTuple):
     """The node that was in a node's place, and which rows have left and come since; -1 if there was none."""
 
+    words: Words
     node: int
     minus: Rows
     plus: Rows
@@ -273,12 +274,12 @@ def _write_moments(words: Words, at: int, ground: Ground, v: int, rows: Rows, be
     window = (ground.windows[v, 0], ground.windows[v, 1], ground.windows[v, 2])
     column = ground.place[v]
     if before.node >= 0:
-        known = leaves_at(words, before.node)
+        known = leaves_at(before.words, before.node)
         for i in range(0, known.size, 2):
             if known[i] == v and known[i + 1] > 0:
                 start = before.node + known[i + 1]
                 length = 1 + window[1] + window[2]
-                put(words, at, words[start : start + length])
+                put(words, at, before.words[start : start + length])
                 add_values(words, at, ground.bits, before.minus, column, window, OUT)
                 add_values(words, at, ground.bits, before.plus, column, window, IN)
                 return
@@ -382,7 +383,7 @@ def grow(
     """Grow the sub-network of some rows, which are put into another order; `flags`: connected, keeps rows."""
     root, nothing = used, np.zeros(0, np.int64)
     opened, n_opened = np.empty(16, np.int64), 0
-    unknown, nobody = Known(nothing, False, nothing, False, nothing, -1, nothing), Before(-1, nothing, nothing)
+    unknown, nobody = Known(nothing, False, nothing, False, nothing, -1, nothing), Before(nothing, -1, nothing, nothing)
     pending = [Plot(-1, 0, scope, key, flags[0], flags[1], 0, rows.size)]
     while pending:
         plot = pending.pop()

@@ -39,6 +39,20 @@ def wipe(words: Words, nodes: Words) -> int:
     return number
 
 
+@late_kernel(per_row(0))
+def relocate(words: Words, root: int, distance: int) -> None:
+    """Say of a network that was copied from somewhere else where its nodes and rows are now: so much farther."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        words[node + ROWS] += distance if words[node + ROWS] >= 0 else 0
+        parts = parts_at(words, node)
+        for k in range(parts.size):
+            parts[k] += distance
+            words[parts[k] + PARENT] = node
+            pending.append(parts[k])
+
+
 @late_kernel(elements)
 def pack(words: Words, nodes: Words) -> tuple[Words, int, Words]:
     """Copy a network whose nodes are given, the root first.

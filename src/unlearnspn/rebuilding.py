@@ -68,12 +68,10 @@ CHANGED_OPERATION, CHANGED_MUCH = -1, -2
 
 
 class Rebuilt(NamedTuple):
-    """The words with a new node in an old one's place, and what is left to do."""
+    """What is to take a node's place, and what is left to do."""
 
-    words: Words
-    used: int
-    #: The new node; -1 if all is to be grown anew.
-    node: int
+    #: The block of the new node, with the rows that it keeps behind it; nothing if all is to be grown anew.
+    block: Words
     n_moved: int
     #: Whether the new node has open leaves.
     is_open: bool
@@ -87,22 +85,22 @@ class Rebuilt(NamedTuple):
 
 
 @kernel
-def want(node: int, number: int, scope: Scope, rows: Rows) -> Words:
-    """Ask for a sub-network of some variables and rows: to be a part of a node, or to stand in its place."""
-    words = np.empty(4 + scope.size + rows.size, np.int64)
-    words[0], words[1], words[2], words[3] = node, number, scope.size, rows.size
-    put(words, 4, scope)
-    put(words, 4 + scope.size, rows)
+def want(number: int, scope: Scope, rows: Rows) -> Words:
+    """Ask for a sub-network of some variables and rows: to be a part of the new node, or to stand in its place."""
+    words = np.empty(3 + scope.size + rows.size, np.int64)
+    words[0], words[1], words[2] = number, scope.size, rows.size
+    put(words, 3, scope)
+    put(words, 3 + scope.size, rows)
     return words
 
 
-def read_wanted(words: Words) -> Iterator[tuple[int, int, Scope, Rows]]:
-    """Yield all that was asked for: node, number, scope and rows."""
+def read_wanted(words: Words) -> Iterator[tuple[int, Scope, Rows]]:
+    """Yield all that was asked for: number, scope and rows."""
     at = 0
     while at < words.size:
-        node, number, n_scope, n_rows = words[at : at + 4].tolist()
-        middle, end = at + 4 + n_scope, at + 4 + n_scope + n_rows
-        yield node, number, words[at + 4 : middle], words[middle:end]
+        number, n_scope, n_rows = words[at : at + 3].tolist()
+        middle, end = at + 3 + n_scope, at + 3 + n_scope + n_rows
+        yield number, words[at + 3 : middle], words[middle:end]
         at = end
 
 
@@ -188,9 +186,7 @@ def _know(
     return Known(marginals, words[node + INDEPENDENCE] < 0, pairs, same_pairs, rounds, n_rounds, ends)
 
 
-def _steps_of_rebuilding(
-    words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows
-) -> int:
+def _steps_of_rebuilding(words: Words, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> int:
     n_records = int(words[node + N_RECORDS])
     if minus.size + plus.size > max(LARGE_SHARE * (n_records + plus.size - minus.size), 1):
         return n_records
@@ -198,8 +194,8 @@ def _steps_of_rebuilding(
 
 
 @late_kernel(_steps_of_rebuilding)
-def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
-    """Put a new node in the place of one whose decisions change.
+def rebuild(words: Words, ground: Ground, node: int, pairs: Words, minus: Rows, plus: Rows) -> Rebuilt:
+    """Make a node to be put in the place of one whose decisions change; the words stay as they are.
 
     `pairs` are those that were asked, if somebody has brought them up to date already. If independence lies outside,
     Python has found that all variables belong together, and has yet to say so in the new node.
@@ -213,16 +209,15 @@ def rebuild(words: Words, used: int, ground: Ground, node: int, pairs: Words, mi
         answer = ask(ground, plot, rows, _know(words, ground, node, plot, pairs, rows, ends, minus, plus))
         if answer.operation == operation:
             if operation == SPLIT_DATA:
-                return _rebuild_split(words, used, ground, node, plot, answer, rows, ends, minus, plus)
-            return _rebuild_product(words, used, ground, node, plot, answer, rows, minus, plus)
-    wanted = want(node, CHANGED_MUCH if large else CHANGED_OPERATION, plot.scope, in_order(rows))
-    return Rebuilt(words, used, -1, 0, False, nothing, nothing, nothing, wanted)
+                return _rebuild_split(words, ground, node, plot, answer, rows, ends, minus, plus)
+            return _rebuild_product(words, ground, node, plot, answer, rows, minus, plus)
+    wanted = want(CHANGED_MUCH if large else CHANGED_OPERATION, plot.scope, in_order(rows))
+    return Rebuilt(nothing, 0, False, nothing, nothing, nothing, wanted)
 
 
 @kernel
 def _rebuild_product(
     words: Words,
-    used: int,
     ground: Ground,
     node: int,
     plot: Plot,
@@ -235,19 +230,18 @@ def _rebuild_product(
     known = parts_at(words, node).copy()
     owners = divide(ground, plot, answer)
     leaves, firsts = leaves_of(ground, plot, owners), firsts_of_groups(owners)
-    fresh = used
-    words, used = write(words, used, ground, plot, answer, firsts.size, leaves, rows, Before(node, minus, plus))
+    before, wanted = Before(words, node, minus, plus), np.zeros(0, np.int64)
+    block, _ = write(wanted, 0, ground, plot, answer, firsts.size, leaves, rows, before)
     visits, n_visits = np.empty(4 * firsts.size, np.int64), 0
-    wanted = np.zeros(0, np.int64)
     for i in range(firsts.size):
         scope = plot.scope[places_of(owners, firsts[i])]
         part = -1
         for k in range(known.size):
             if known[k] >= 0 and equal(scope_at(words, known[k]), scope):
                 part, known[k] = known[k], -1
-        parts_at(words, fresh)[i] = part
+        parts_at(block, 0)[i] = part
         if part < 0:
-            wanted = joined(wanted, want(fresh, i, scope, rows))
+            wanted = joined(wanted, want(i, scope, rows))
             continue
         at = 4 * n_visits
         visits[at], visits[at + 1], visits[at + 2] = part, 0, minus.size
@@ -255,7 +249,7 @@ def _rebuild_product(
         n_visits += 1
     dropped = _not_needed(words, node, known)
     changed, is_open = joined(minus, plus), count_of(leaves, OPEN) > 0
-    return Rebuilt(words, used, fresh, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
+    return Rebuilt(block, 0, is_open, dropped, visits[: 4 * n_visits], changed, wanted)
 
 
 @kernel
@@ -295,7 +289,6 @@ def _changes_by_moving(rows: Rows, labels: Counts, ends: Counts, minus: Rows, le
 @kernel
 def _rebuild_split(
     words: Words,
-    used: int,
     ground: Ground,
     node: int,
     plot: Plot,
@@ -316,9 +309,8 @@ def _rebuild_split(
         n_moved += came.size
     numbers = places_of(rounds_at(answer.clustering, 0, 0).sizes > 0, True)
     known, known_numbers = parts_at(words, node).copy(), numbers_at(words, node).copy()
-    nothing, fresh = np.zeros(0, np.int64), used
-    before = Before(node, minus, plus)
-    words, used = write(words, used, ground, plot, answer, numbers.size, nothing, rows, before)
+    nothing, before = np.zeros(0, np.int64), Before(words, node, minus, plus)
+    block, _ = write(nothing, 0, ground, plot, answer, numbers.size, nothing, rows, before)
     changed, wanted = nothing, nothing
     visits, n_visits = np.empty(4 * numbers.size, np.int64), 0
     for i in range(numbers.size):
@@ -328,9 +320,9 @@ def _rebuild_split(
         for k in range(known.size):
             if known[k] >= 0 and known_numbers[k] == number:
                 part, known[k] = known[k], -1
-        parts_at(words, fresh)[i], numbers_at(words, fresh)[i] = part, number
+        parts_at(block, 0)[i], numbers_at(block, 0)[i] = part, number
         if part < 0:
-            wanted = joined(wanted, want(fresh, i, plot.scope, came))
+            wanted = joined(wanted, want(i, plot.scope, came))
         elif left.size + came.size:
             at, start = 4 * n_visits, changed.size
             visits[at], visits[at + 1] = part, start
@@ -338,4 +330,4 @@ def _rebuild_split(
             changed = joined(joined(changed, left), came)
             n_visits += 1
     dropped = _not_needed(words, node, known)
-    return Rebuilt(words, used, fresh, n_moved, False, dropped, visits[: 4 * n_visits], changed, wanted)
+    return Rebuilt(block, n_moved, False, dropped, visits[: 4 * n_visits], changed, wanted)

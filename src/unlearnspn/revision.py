@@ -22,16 +22,32 @@ from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
 from unlearnspn.node_rows import difference, rows_after
-from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, read_wanted, rebuild
+from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, Rebuilt, read_wanted, rebuild
 from unlearnspn.report import ChangedOperation
 from unlearnspn.slices import Rows, Scope, Slice
+from unlearnspn.threads import on_all_cores
 from unlearnspn.touched import stretches_of
 from unlearnspn.traversal import mark_undigested
-from unlearnspn.walking import MADE_INSIDE, REFUSED, STEP, TO_REBUILD, VISIT, Trail, walk, walk_back
+from unlearnspn.walking import (
+    MADE_INSIDE,
+    MANY_ROWS,
+    REFUSED,
+    STEP,
+    TO_REBUILD,
+    TO_VISIT,
+    VISIT,
+    Trail,
+    walk,
+    walk_back,
+)
 
 _MASK = (1 << 64) - 1
 _NOBODY = np.zeros(0, np.int64)
 _NO_NODE = -1
+
+#: A node whose decisions change, the pairs that were asked there, if they were brought up to date, and which rows leave
+#: and come.
+Changing = tuple[int, Words, Rows, Rows]
 
 
 @dataclass(eq=False)
@@ -133,55 +149,94 @@ class Revision:
         self._walk_on(*_visit(node, minus, plus))
 
     def _walk(self, visits: Words, rows: Rows) -> None:
-        """Make changes at some nodes and below them."""
-        trail = self._follow(visits, rows, _NO_NODE)
-        self.nodes_visited += trail.n_steps
-        if trail.n_left:
-            self._see_to_the_rest(trail.visits(), trail.pairs)
+        """Make changes at some nodes and below them, in one walk unless many rows change."""
+        if rows.size <= MANY_ROWS:
+            self._walk_all([(visits, rows)])
+            return
+        lines = visits.reshape(-1, VISIT).tolist()
+        self._walk_all([_visit(node, rows[start:middle], rows[middle:end]) for node, start, middle, end in lines])
 
-    def _follow(self, visits: Words, rows: Rows, answered: int) -> Trail:
+    def _walk_all(self, walks: Sequence[tuple[Words, Rows]]) -> None:
+        """Walk several ways, which do not meet: on all cores if that pays."""
+        trails = self._follow(walks, _NO_NODE)
+        self.nodes_visited += sum(trail.n_visited for trail in trails)
+        self._see_to_the_rest([(trail.visits(), trail.pairs) for trail in trails if trail.n_left])
+
+    def _follow(self, walks: Sequence[tuple[Words, Rows]], answered: int) -> list[Trail]:
         """Walk as far as compiled code can; `answered` is a node whose variables form the same groups as before."""
+        words, ground = self.network.words, self.learner.ground
+        jobs = [(words, ground, visits, rows, answered) for visits, rows in walks]
         # A walk that is over must be known, or it could not be taken back.
         with Uninterrupted():
-            trail = Trail(walk(self.network.words, self.learner.ground, visits, rows, answered))
-            self._journal.append(trail)
-        self.network.forget_shown(trail.steps[::STEP])
-        return trail
+            packed = on_all_cores(walk, jobs, [rows.size for _, rows in walks])
+            trails = [Trail(each) for each in packed]
+            self._journal.extend(trails)
+        for trail in trails:
+            self.network.forget_shown(trail.steps[::STEP])
+        return trails
 
-    def _see_to_the_rest(self, visits: Iterable[tuple[int, int, Rows, Rows]], pairs: Words) -> None:
-        """Do what a walk has left to do."""
-        for node, outcome, minus, plus in visits:
-            if outcome == REFUSED:
-                self._reconsider(node, minus, plus)
-            elif outcome == MADE_INSIDE:
-                self._revise_outside(node, minus, plus)
-            elif outcome == TO_REBUILD:
-                end = 1 + int(pairs[0])
-                self._rebuild(node, pairs[1:end], minus, plus)
-                pairs = pairs[end:]
+    def _see_to_the_rest(self, left: Sequence[tuple[Iterable[tuple[int, int, Rows, Rows]], Words]]) -> None:
+        """Do what walks have left to do: visits, and the pairs of nodes that are to be rebuilt."""
+        changing: list[Changing] = []
+        later: list[tuple[Words, Rows]] = []
+        for visits, pairs in left:
+            at = 0
+            for node, outcome, minus, plus in visits:
+                if outcome == REFUSED:
+                    self._reconsider(node, minus, plus)
+                elif outcome == MADE_INSIDE:
+                    self._revise_outside(node, minus, plus)
+                elif outcome == TO_REBUILD:
+                    start, at = at + 1, at + 1 + int(pairs[at])
+                    changing.append((node, pairs[start:at], minus, plus))
+                elif outcome == TO_VISIT:
+                    later.append(_visit(node, minus, plus))
+        if changing:
+            self._rebuild(changing)
+        if later:
+            self._walk_all(later)
 
-    def _rebuild(self, node: int, pairs: Words, minus: Rows, plus: Rows, independence: Any = None) -> None:
-        """Put a new node in the place of one whose decisions change, grow what it asks for, and go on below it."""
-        network, ground = self.network, self.learner.ground
-        rebuilt = rebuild(network.words, network.used, ground, node, pairs, minus, plus)
-        network.words, network.used = rebuilt.words, rebuilt.used
-        if rebuilt.node >= 0:
-            self.rows_moved += rebuilt.n_moved
-            self._replaced.extend(rebuilt.dropped.tolist())
-            self._link(node, rebuilt.node)
-            if independence is not None:
-                network.set_independence(rebuilt.node, independence)
-        for at, number, scope, rows in read_wanted(rebuilt.wanted):
-            self.subnetworks_learned += 1
+    def _rebuild(self, changing: Sequence[Changing], independence: Any = None) -> None:
+        """Put new nodes in the place of those whose decisions change, grow what they ask for, and go on below them.
+
+        Nodes that change at the same time do not know of each other: all cores can work on them.
+        """
+        network, learner = self.network, self.learner
+        jobs = [(network.words, learner.ground, *change) for change in changing]
+        rebuilt = on_all_cores(rebuild, jobs, [network.n_records(node) for node, *_ in changing])
+        wanted: list[tuple[int, int, Place, Rows]] = []
+        for (old, *_), new in zip(changing, rebuilt, strict=True):
+            node = self._replace_by(old, new, independence) if new.block.size else old
+            for number, scope, rows in read_wanted(new.wanted):
+                place = network.place(node) if number < 0 else network.place_of_part(node, number, scope)
+                wanted.append((node, number, place, rows))
+        self._grow(wanted)
+        visits, rows = _joined([(new.visits, new.rows) for new in rebuilt])
+        if visits.size:
+            self._walk_on(visits, rows)
+
+    def _replace_by(self, old: int, new: Rebuilt, independence: Any) -> int:
+        """Put a new node in the place of an old one; parts that are yet to be grown are missing."""
+        network = self.network
+        node = network.store_block(new.block)
+        self.rows_moved += new.n_moved
+        self._replaced.extend(new.dropped.tolist())
+        self._link(old, node)
+        if independence is not None:
+            network.set_independence(node, independence)
+        if new.is_open:
+            network.learn_open_leaves(self.learner, node, self._all_rows)
+        return node
+
+    def _grow(self, wanted: Sequence[tuple[int, int, Place, Rows]]) -> None:
+        """Grow parts of nodes, given their numbers, and what is to stand in the place of nodes."""
+        grown = self.network.grow_all(self.learner, [(place, rows) for _, _, place, rows in wanted])
+        self.subnetworks_learned += len(grown)
+        for (node, number, _, _), part in zip(wanted, grown, strict=True):
             if number < 0:
-                self._grow_anew(at, network.place(at), rows, number == CHANGED_OPERATION)
+                self._exchange(node, part, reports=number == CHANGED_OPERATION)
             else:
-                part = network.grow(self.learner, network.place_of_part(at, number, scope), rows)
-                network.set_part(at, number, part)
-        if rebuilt.is_open:
-            network.learn_open_leaves(self.learner, rebuilt.node, self._all_rows)
-        if rebuilt.visits.size:
-            self._walk_on(rebuilt.visits, rebuilt.rows)
+                self.network.set_part(node, number, part)
 
     def _walk_on(self, visits: Words, rows: Rows) -> None:
         """Make changes at some nodes and below them; where independence lies outside, a walk could not begin."""
@@ -205,10 +260,6 @@ class Revision:
         self.network.set_parent(new, self.network.parent(old))
         self._journal.append((old, new))
         self.network.link(old, new)
-
-    def _grow_anew(self, old: int, place: Place, rows: Rows, reports: bool) -> None:
-        """Put a network that is learned anew in a node's place."""
-        self._exchange(old, self.network.grow(self.learner, place, rows), reports)
 
     def _exchange(self, old: int, new: int, reports: bool) -> None:
         """Put a network in the place of another, and report the operation if that is what changed."""
@@ -258,22 +309,22 @@ class Revision:
     def _go_on_from(self, at: int, number: int, change: Change, independence: Any) -> None:
         """Make a change at a node whose variables form the same groups, as is known, and below it."""
         if self.learner.centroids_move and self.network.operation(at) is Operation.SPLIT_DATA:
-            self._rebuild(at, _NOBODY, change.minus, change.plus, independence)
+            self._rebuild([(at, _NOBODY, change.minus, change.plus)], independence)
             return
-        trail = self._follow(*_visit(at, change.minus, change.plus), at)
+        (trail,) = self._follow([_visit(at, change.minus, change.plus)], at)
         (_, outcome, minus, plus), *rest = trail.visits()
-        self.nodes_visited += len(rest)
+        self.nodes_visited += trail.n_visited - 1
         pairs = trail.pairs
         if outcome == REFUSED:
             self._revise_node(at, change, independence)
         elif outcome == TO_REBUILD:
-            self._rebuild(at, pairs[:0], minus, plus, independence)
+            self._rebuild([(at, pairs[:0], minus, plus)], independence)
             pairs = pairs[1:]
         else:
             self._keep_outside(number, independence)
             if outcome == MADE_INSIDE:
                 self._revise_outside(at, minus, plus)
-        self._see_to_the_rest(rest, pairs)
+        self._see_to_the_rest([(rest, pairs)])
 
     def _revise_node(self, at: int, change: Change, independence: Any = None) -> None:
         """Put a node in the place of one whose questions are asked again; its independence may be known already."""
@@ -429,7 +480,7 @@ class Revision:
 
     def _learn_anew(self, at: int, place: Place, change: Change) -> None:
         self.subnetworks_learned += 1
-        self._grow_anew(at, place, change.rows(), reports=False)
+        self._exchange(at, self.network.grow(self.learner, place, change.rows()), reports=False)
 
     def _replace(self, at: int, node: Node, dropped: Any) -> None:
         """Put a node in another one's place, with those parts of it that are still there."""
@@ -443,6 +494,16 @@ def _visit(node: int, minus: Rows, plus: Rows) -> tuple[Words, Rows]:
     """Return how a walk is told of one node, and which rows leave and come there."""
     rows = np.concatenate((minus, plus)) if plus.size else minus
     return np.array([node, 0, minus.size, rows.size]), rows
+
+
+def _joined(visits: Sequence[tuple[Words, Rows]]) -> tuple[Words, Rows]:
+    """Return how one walk is told of all nodes that several would be told of."""
+    lines, starts = [], np.cumsum([0] + [rows.size for _, rows in visits])
+    for (own, _), start in zip(visits, starts.tolist(), strict=False):
+        line = own.reshape(-1, VISIT).copy()
+        line[:, 1:] += start
+        lines.append(line)
+    return np.concatenate(lines).ravel(), np.concatenate([rows for _, rows in visits])
 
 
 def _numbers(parts: Sequence[Any]) -> list[int]:

@@ -44,11 +44,13 @@ class Trail:
     """Where a walk has been: a line for each node, and the rows that changed there.
 
     Compiled code hands it over in one piece, for each array that it returns takes Python a microsecond: the lengths of
-    the three arrays below, how many steps are left to do, and the arrays one after another.
+    the three arrays below, how many steps are left to do and to make, and the arrays one after another.
     """
 
     def __init__(self, packed: Words) -> None:
-        n_steps, n_rows, _, self.n_left = packed[:_N_COUNTS].tolist()
+        n_steps, n_rows, _, self.n_left, n_later = packed[:_N_COUNTS].tolist()
+        #: How many nodes were visited.
+        self.n_visited: int = n_steps // STEP - n_later
         first, second = _N_COUNTS + n_steps, _N_COUNTS + n_steps + n_rows
         #: [node, start of minus, start of plus, end of plus, what became of it]
         self.steps: Words = packed[_N_COUNTS:first]
@@ -56,11 +58,6 @@ class Trail:
         self.rows: Rows = packed[first:second]
         #: For each node that is to be rebuilt, how many words follow, and the pairs that were asked, as they are now.
         self.pairs: Words = packed[second:]
-
-    @property
-    def n_steps(self) -> int:
-        """How many nodes were visited."""
-        return self.steps.size // STEP
 
     def visits(self) -> Iterator[tuple[int, int, Rows, Rows]]:
         """Yield nodes, what became of them, and which rows leave and come there."""
@@ -70,14 +67,17 @@ class Trail:
 
 
 STEP, VISIT = 5, 4
-_N_COUNTS = 4
+_N_COUNTS = 5
 
 #: A node to be visited, and which rows leave and come there: start of minus, start of plus, end of plus.
 Visit = tuple[int, int, int, int]
 
-#: What became of a change: it is left to Python, it was made, it was made but for statistics that lie outside, or
-#: another node is to take the place of this one.
-REFUSED, MADE, MADE_INSIDE, TO_REBUILD = range(4)
+#: What became of a change: it is left to Python, it was made, it was made but for statistics that lie outside, another
+#: node is to take the place of this one, or it is to be made yet.
+REFUSED, MADE, MADE_INSIDE, TO_REBUILD, TO_VISIT = range(5)
+
+#: Where more rows than this change, what is below is left for other walks, on all cores.
+MANY_ROWS = 2048
 
 
 @kernel
@@ -170,6 +170,15 @@ def _go_down(
     return rows, shares[-1, -1]
 
 
+@kernel
+def _noted(steps: Words, n_steps: int, visit: Visit, outcome: int) -> tuple[Words, int]:
+    """Note what became of a visit."""
+    steps = with_room(steps, n_steps, STEP)
+    steps[n_steps], steps[n_steps + 1], steps[n_steps + 2], steps[n_steps + 3] = visit
+    steps[n_steps + 4] = outcome
+    return steps, n_steps + STEP
+
+
 def _steps_of_shift(width: int, n_pairs: int, n_coordinates: int = 0) -> int:
     """Return about how many steps the interpreter takes to make a change at a node, apart from inner kernels.
 
@@ -225,21 +234,21 @@ def walk(words: Words, ground: Ground, visits: Words, changed: Rows, answered: i
     rows, n_rows = joined(changed, np.empty(64, np.int64)), changed.size
     kept = np.empty(0, np.int64)
     pending = [(visits[i], visits[i + 1], visits[i + 2], visits[i + 3]) for i in range(0, visits.size, VISIT)]
+    later = pending[:0]
     while pending:
         visit = pending.pop()
         node, start, middle, end = visit
         outcome, pairs = _outcome(words, ground, node, rows[start:middle], rows[middle:end], node == answered)
-        steps = with_room(steps, n_steps, STEP)
-        for place in (node, start, middle, end, outcome):
-            steps[n_steps] = place
-            n_steps += 1
+        steps, n_steps = _noted(steps, n_steps, visit, outcome)
         n_left += outcome != MADE
         if outcome == TO_REBUILD:
             kept = joined(joined(kept, np.full(1, pairs.size)), pairs)
         elif outcome != REFUSED:
-            rows, n_rows = _go_down(words, ground, visit, rows, n_rows, pending)
+            rows, n_rows = _go_down(words, ground, visit, rows, n_rows, later if end - start > MANY_ROWS else pending)
+    for visit in later:
+        steps, n_steps = _noted(steps, n_steps, visit, TO_VISIT)
     trail = np.empty(_N_COUNTS + n_steps + n_rows + kept.size, np.int64)
-    trail[0], trail[1], trail[2], trail[3] = n_steps, n_rows, kept.size, n_left
+    trail[0], trail[1], trail[2], trail[3], trail[4] = n_steps, n_rows, kept.size, n_left + len(later), len(later)
     put(trail, _N_COUNTS, steps[:n_steps])
     put(trail, _N_COUNTS + n_steps, rows[:n_rows])
     put(trail, _N_COUNTS + n_steps + n_rows, kept)

@@ -16,6 +16,7 @@ from unlearnspn.compiling.kernels import (
     is_new,
     kernel,
     late_kernel,
+    runs_as_written,
 )
 from unlearnspn.compiling.work import elements, per_element, per_row
 
@@ -33,6 +34,7 @@ __all__ = [
     "late_kernel",
     "per_element",
     "per_row",
+    "runs_as_written",
 ]
 
 #: Whether rows are counted in or out.

@@ -95,6 +95,11 @@ def is_new(function: Callable[..., object]) -> bool:
     return isinstance(cache, KernelCache) and cache.is_empty()
 
 
+def runs_as_written(function: Callable[..., object]) -> bool:
+    """Tell whether it does not pay yet to compile a late kernel; in threads it would be compiled nonetheless."""
+    return isinstance(function, _LateKernel) and not _compiles_always()
+
+
 def inlined(function: F) -> F:
     """Compile a function, and put it wherever kernels call it: where to hand arrays over takes longer than the work."""
     return cast(F, _Kernel(function, inline=True))
