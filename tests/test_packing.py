@@ -6,7 +6,7 @@ import pytest
 from unlearnspn import SPN
 from unlearnspn.blocks import HEAD, LENGTH, N_ROWS, PARENT, ROOM, ROWS, parts_at, room_for, rows_at
 from unlearnspn.checks import CATEGORICAL, example_table
-from unlearnspn.packing import pack, wipe
+from unlearnspn.packing import pack, relocate, wipe
 from unlearnspn.traversal import all_below
 
 MOVED = [PARENT, ROWS, ROOM]
@@ -65,3 +65,18 @@ def test_a_node_that_is_wiped_leaves_zeros(network):
     assert len(gone) == 2
     assert wipe(words, gone) == sum(end - start for start, end in stretches)
     assert np.array_equal(words, expected)
+
+
+def test_a_network_that_was_copied_is_where_it_was_copied_to(network):
+    packed, n_used, moved = pack(network.words, all_below(network.words, network.root))
+    distance = 1000
+    copied = np.concatenate([np.zeros(distance, np.int64), packed[:n_used]])
+    relocate(copied, int(moved[0]) + distance, distance)
+    nodes = all_below(copied, int(moved[0]) + distance)
+    assert sorted(nodes.tolist()) == sorted((moved + distance).tolist())
+    for node in nodes.tolist():
+        assert block(copied, node) == block(packed, node - distance)
+        for part in parts_at(copied, node).tolist():
+            assert copied[part + PARENT] == node
+        if copied[node + ROWS] >= 0:
+            assert np.array_equal(rows_at(copied, node), rows_at(packed, node - distance))

@@ -15,6 +15,7 @@ from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
 from unlearnspn.clustering.lloyd import _snap
+from unlearnspn.clustering.reseeding import reseed
 from unlearnspn.clustering.rounds import line_width, rounds_at
 from unlearnspn.clustering.seeding import pick_seeds
 from unlearnspn.clustering.space import ONE
@@ -270,6 +271,23 @@ def test_each_seed_is_the_best_by_its_distance_from_those_before(n_rows, seed):
             scores = np.array([-log(u) for u in uniform]) / distances if s else draws
         assert scores[found] == np.min(scores[distances > 0])
         distances = np.minimum(distances, squared_distances(data, found))
+
+
+@pytest.mark.parametrize("n_rows", [6, 40, 600])
+@pytest.mark.parametrize("n_lost", [0, 1, 2, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_clusters_around_other_seeds_are_found_from_where_rows_belonged(n_rows, n_lost, seed):
+    data, clustering, rng = slice_of(with_gaps(n_rows, seed), [0, 2, 5]), QKMeans(5), np.random.default_rng(seed)
+    there, coming = np.split(rng.permutation(n_rows), [n_rows - n_rows // 6])
+    before = clustering.learn(data, there)
+    seeds, labels = learn(clustering, data, there).seeds, clustering.assign(before, data, there)
+    stays = ~np.isin(there, rng.permutation(seeds)[:n_lost])
+    groups = [*(there[stays & (labels == k)] for k in range(5)), coming]
+    rows, ends = np.concatenate(groups), np.cumsum([0, *map(len, groups)])
+    found, found_labels = reseed(clustering.space(data), seeds, rows, ends)
+    fresh = clustering.learn(data, np.sort(rows))
+    assert found.tolist() == learn(clustering, data, rows).seeds.tolist()
+    assert found_labels.tolist() == clustering.assign(fresh, data, rows).tolist()
 
 
 @pytest.mark.parametrize("n_rows", [5, 40, 600])

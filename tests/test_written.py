@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 
 from both_ways import both_ways, late_kernels
 from sequences import assert_like_retraining, sequences
-from unlearnspn import SPN, QKMeans, Range, Vault, ground
+from unlearnspn import SPN, QKMeans, Range, Vault, ground, threads
 from unlearnspn.checks import check_clustering
 from unlearnspn.compiling import elements, inner_kernel, kernel, kernels, late_kernel, per_element, per_row
 from unlearnspn.compiling.cache import KernelCache
@@ -31,7 +31,7 @@ def test_every_request_does_the_same_as_written_and_compiled(sequence):
     assert {(name, type(error).__name__) for name, error in calls if error} <= REFUSED
 
 
-def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path):
+def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path, monkeypatch):
     wine = load_wine(as_frame=True).frame.astype({"target": "str"})
     wine.iloc[::7, 2] = None
     wine["cellar"] = [f"cellar {number % 40}" for number in range(len(wine))]  # more than there are codes for
@@ -52,6 +52,9 @@ def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path):
         _keep_tables_and_rounds()
         check_clustering(QKMeans(3, max_rounds=2))
         _keep_in_vault(wine, tmp_path)
+        monkeypatch.setattr(threads, "_MANY_ROWS", 0)
+        monkeypatch.setattr(threads, "n_cores", lambda: 2)
+        SPN(min_rows=10).fit(wine).unlearn(list(range(130, 138)))
     assert not [error for _, error in calls if error]
     assert {name for name, _ in calls} == late_kernels()
 
