@@ -103,11 +103,20 @@ def test_min_rows_is_that_of_the_estimator_unless_asked_for(monkeypatch):
     monkeypatch.setattr(SPN, "fit", lambda self, *args, **kws: fitted.append(self.min_rows) or fit(self, *args, **kws))
     measure_growth(Case("generated", 1000, 5), removals=2, batches=1, batch_share=0.01, min_rows=700)
     assert set(fitted) == {700}
-    plans = [Plan.of(None, "1e3", None, None, min_rows, quick=True) for min_rows in (None, 700)]
+    plans = [Plan.of(None, "1e3", None, None, None, min_rows, quick=True) for min_rows in (None, 700)]
     assert [plan.parameters()["min_rows"] for plan in plans] == [SPN().min_rows, 700]
 
 
 def test_a_quick_run_is_generated_alone():
-    plan = Plan.of(None, None, None, None, None, quick=True)
+    plan = Plan.of(None, None, None, None, None, None, quick=True)
     assert [str(case) for case in plan.cases] == ["1,000 rows", "10,000 rows"]
     assert any(reason.startswith("adult") for reason in plan.left_out)
+
+
+def test_how_many_removals_and_batches_there_are_can_be_said():
+    assert [Plan.of(None, "1e3", None, *numbers, None, quick=False).batches for numbers in ((None, None), (7, 3))] == [
+        15,
+        3,
+    ]
+    quick = Plan.of(None, "1e3", None, None, None, None, quick=True)
+    assert (quick.removals, quick.batches) == (50, 5)

@@ -134,7 +134,7 @@ class FlatNetwork:
 
     def _graft(self, learner: Learner, growth: Growth, rows: Rows) -> int:
         """Write a sub-network that has grown elsewhere."""
-        at = self.append(growth.words[: growth.used])
+        at = self._append(growth.words[: growth.used])
         relocate(self.words, at + growth.root, at)
         self._learn_all_open(learner, at + growth.opened, rows)
         return at + growth.root
@@ -150,7 +150,7 @@ class FlatNetwork:
 
     def store_block(self, block: Words) -> int:
         """Write a node that was made elsewhere, with its rows behind it; its parts lie here already."""
-        at = self.append(block)
+        at = self._append(block)
         if self.words[at + ROWS] >= 0:
             self.words[at + ROWS] += at
         return at
@@ -173,9 +173,9 @@ class FlatNetwork:
     def _write(self, node: Node, parts: list[int], marginals_hash: Words) -> int:
         rows = self._write_rows(node.rows)
         block = block_of(node, parts, marginals_hash, rows, self.inside, self.put_outside)
-        return self.append(block)
+        return self._append(block)
 
-    def append(self, words: Words) -> int:
+    def _append(self, words: Words) -> int:
         """Write some words; return where they start."""
         at = self._allocate(words.size)
         self.words[at : at + words.size] = words

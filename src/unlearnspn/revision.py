@@ -498,11 +498,10 @@ def _visit(node: int, minus: Rows, plus: Rows) -> tuple[Words, Rows]:
 
 def _joined(visits: Sequence[tuple[Words, Rows]]) -> tuple[Words, Rows]:
     """Return how one walk is told of all nodes that several would be told of."""
-    lines, starts = [], np.cumsum([0] + [rows.size for _, rows in visits])
-    for (own, _), start in zip(visits, starts.tolist(), strict=False):
-        line = own.reshape(-1, VISIT).copy()
-        line[:, 1:] += start
-        lines.append(line)
+    lines, n_rows = [], 0
+    for own, rows in visits:
+        lines.append(own.reshape(-1, VISIT) + np.array([0, n_rows, n_rows, n_rows]))
+        n_rows += rows.size
     return np.concatenate(lines).ravel(), np.concatenate([rows for _, rows in visits])
 
 

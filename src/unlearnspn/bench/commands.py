@@ -80,6 +80,9 @@ def scale(
         int | None, typer.Option(min=5, max=1000, help="Their columns. [default: 50, quick: 20]")
     ] = None,
     removals: Annotated[int | None, typer.Option(min=2, help="Removals one by one. [default: 200, quick: 50]")] = None,
+    batches: Annotated[
+        int | None, typer.Option(min=1, max=50, help="Batches of 1 % of the rows. [default: 15, quick: 5]")
+    ] = None,
     min_rows: Annotated[
         int | None, typer.Option(min=1, help="Nodes of at most so many records are not split. [default: SPN's]")
     ] = None,
@@ -95,7 +98,8 @@ def scale(
     24 GiB.
     """
     module = _load("scale")
-    _deliver(module, module.Plan.of(data, sizes, columns, removals, min_rows, quick), json, plot, files, progress)
+    plan = module.Plan.of(data, sizes, columns, removals, batches, min_rows, quick)
+    _deliver(module, plan, json, plot, files, progress)
 
 
 @app.command()

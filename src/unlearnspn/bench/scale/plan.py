@@ -52,7 +52,7 @@ class Plan:
     cases: tuple[Case, ...]
     removals: int = 200
     #: How many batches leave at the end, and the share of the rows in each.
-    batches: int = 5
+    batches: int = 15
     batch_share: float = 0.01
     min_rows: int | str = SPN().min_rows
     left_out: list[str] = field(default_factory=list)
@@ -64,6 +64,7 @@ class Plan:
         sizes: str | None,
         columns: int | None,
         removals: int | None,
+        batches: int | None,
         min_rows: int | None,
         quick: bool,
     ) -> Plan:
@@ -77,7 +78,8 @@ class Plan:
         cases = [Case(name, folder=folder) for name in names]
         cases += [Case("generated", n_rows, n_columns) for n_rows in rows]
         removals = removals or (50 if quick else cls.removals)
-        return cls(tuple(cases), removals, min_rows=min_rows or cls.min_rows, left_out=left_out)
+        batches = batches or (5 if quick else cls.batches)
+        return cls(tuple(cases), removals, batches, min_rows=min_rows or cls.min_rows, left_out=left_out)
 
     def parameters(self) -> dict[str, Any]:
         """Return what the run depends on."""
