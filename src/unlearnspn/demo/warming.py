@@ -36,4 +36,4 @@ def compile_rebuilding() -> None:
     """Compile what rebuilds nodes; the model of a few patients, which it takes, is learned as it is written."""
     plan = make_plan(FEW, removals=1, seed=0)
     model = plan.learn(plan.start)._fitted()
-    compile_for(rebuild, model.network.words, 0, model.learner.ground, 0, _NOBODY, _NOBODY, _NOBODY)
+    compile_for(rebuild, model.network.words, model.learner.ground, 0, _NOBODY, _NOBODY, _NOBODY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +88,7 @@ def _warm_up(case: Case, params: dict[str, Any]) -> None:
     spn.unlearn(list(range(20, 60)))
     # Most of the rest, and with them records whose values are edges of bins, so that everything is coded anew.
     spn.unlearn(list(range(60, 3 * len(data.frame) // 4)))
+    pickle.dumps(spn)  # moves the network together, as happens now and then
     _ask(spn, data.frame.iloc[:1])
 
 
