@@ -37,11 +37,6 @@ def slice_of(X, categorical=None, key=5):
     return Slice(records, records.encoding, np.arange(len(table.columns)), key)
 
 
-def picked(space, rows):
-    """Return the seeds among some rows."""
-    return pick_seeds(space, rows).tolist()
-
-
 def rounds_of(words, data, clustering):
     """Read what a clustering keeps from its words."""
     width = int(clustering.space(data).offsets[-1])
@@ -238,7 +233,7 @@ def test_seeds_are_those_with_the_least_scores_in_whatever_order_rows_come(seed)
         ]
         expected.append(min(range(60), key=scores.__getitem__))
         distances = np.minimum(distances, ((features - features[expected[-1]]) ** 2).sum(axis=1))
-    assert picked(space, rng.permutation(60)) == expected
+    assert pick_seeds(space, rng.permutation(60)).tolist() == expected
 
 
 def with_gaps(n_rows, seed=0):
@@ -263,7 +258,7 @@ def squared_distances(data, seed):
 def test_each_seed_is_the_best_by_its_distance_from_those_before(n_rows, seed):
     data = slice_of(with_gaps(n_rows, seed), [0, 2, 5])
     distances = np.full(n_rows, np.inf)
-    for s, found in enumerate(picked(QKMeans(8).space(data), data.records.rows)):
+    for s, found in enumerate(pick_seeds(QKMeans(8).space(data), data.records.rows).tolist()):
         salt = mix64(np.uint64(5 + s))
         draws = np.array([int(mix64(key ^ salt)) for key in data.records.keys], object)
         uniform = [(int(draw >> 11) + 1) / 2**53 for draw in draws]

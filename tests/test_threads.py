@@ -55,9 +55,9 @@ def test_a_model_is_the_same_for_any_number_of_threads(frame, cores):
 def test_a_batch_of_which_threads_do_their_part_is_like_retraining(frame, cores, monkeypatch, n_clusters):
     done = []
 
-    def on_all_cores(kernel, jobs, sizes):
+    def on_all_cores(kernel, jobs, *arguments):
         done.append((kernel.__name__, len(jobs)))
-        return threads.on_all_cores(kernel, jobs, sizes)
+        return threads.on_all_cores(kernel, jobs, *arguments)
 
     monkeypatch.setattr(revision, "on_all_cores", on_all_cores)
     monkeypatch.setattr(flat_network, "on_all_cores", on_all_cores)
@@ -113,3 +113,29 @@ def test_little_work_needs_no_threads(cores, monkeypatch, n_cores, n_jobs, n_row
     monkeypatch.setattr(threads, "ThreadPoolExecutor", None)
     assert not threads.pays_on_all_cores(abs, n_jobs, n_rows)
     assert threads.on_all_cores(abs, [(-1,)] * n_jobs, [n_rows // n_jobs] * n_jobs) == [1] * n_jobs
+
+
+@pytest.mark.parametrize("n_cores", [1, 3])
+def test_if_one_of_several_walks_fails_the_others_are_taken_back(frame, cores, monkeypatch, n_cores):
+    cores(n_cores)
+    spn = SPN(min_rows=50, n_clusters=2).fit(frame)
+    before = spn.digest(), spn.state_digest()
+    walk, walked = revision.walk, []
+
+    def walk_once_or_twice(*arguments):
+        walked.append(1)
+        if len(walked) == 3:
+            raise MemoryError
+        return walk(*arguments)
+
+    leaving = np.random.default_rng(0).choice(N_ROWS, len(BATCH), replace=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(revision, "walk", walk_once_or_twice)
+        with pytest.raises(MemoryError):
+            spn.unlearn(leaving)
+    assert len(walked) >= 3
+    assert (spn.digest(), spn.state_digest()) == before
+    assert spn.verify()
+    report = spn.unlearn(leaving)
+    fresh = spn.fit(frame.drop(index=leaving), ids=frame.index.delete(leaving))
+    assert report.state_digest_after == fresh.state_digest()

@@ -168,12 +168,16 @@ class Revision:
         jobs = [(words, ground, visits, rows, answered) for visits, rows in walks]
         # A walk that is over must be known, or it could not be taken back.
         with Uninterrupted():
-            packed = on_all_cores(walk, jobs, [rows.size for _, rows in walks])
-            trails = [Trail(each) for each in packed]
-            self._journal.extend(trails)
+            trails: list[Trail] = on_all_cores(walk, jobs, [rows.size for _, rows in walks], self._enter)
         for trail in trails:
             self.network.forget_shown(trail.steps[::STEP])
         return trails
+
+    def _enter(self, packed: Words) -> Trail:
+        """Enter a walk into the journal."""
+        trail = Trail(packed)
+        self._journal.append(trail)
+        return trail
 
     def _see_to_the_rest(self, left: Sequence[tuple[Iterable[tuple[int, int, Rows, Rows]], Words]]) -> None:
         """Do what walks have left to do: visits, and the pairs of nodes that are to be rebuilt."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from unlearnspn.compiling import runs_as_written
 from unlearnspn.interrupts import Uninterrupted
-
-T = TypeVar("T")
 
 #: Kernels are sooner done with fewer rows than threads are started.
 _MANY_ROWS = 4000
@@ -26,14 +24,24 @@ def pays_on_all_cores(kernel: Callable[..., Any], n_jobs: int, n_rows: int) -> b
     return n_jobs > 1 and n_rows >= _MANY_ROWS and n_cores() > 1 and not runs_as_written(kernel)
 
 
-def on_all_cores(kernel: Callable[..., T], jobs: Sequence[tuple[Any, ...]], sizes: Sequence[int]) -> list[T]:
+def on_all_cores(
+    kernel: Callable[..., Any],
+    jobs: Sequence[tuple[Any, ...]],
+    sizes: Sequence[int],
+    finish: Callable[[Any], Any] = lambda result: result,
+) -> list[Any]:
     """Do some jobs, the largest first, in threads if that pays, and return the results in the order of the jobs.
 
-    The sizes are numbers of rows. Ctrl-C waits for threads, for nothing else can end them.
+    The sizes are numbers of rows. What the kernel returns is finished at once, whether or not another job fails.
+    Ctrl-C waits for threads, for nothing else can end them.
     """
+
+    def do(job: tuple[Any, ...]) -> Any:
+        return finish(kernel(*job))
+
     if not pays_on_all_cores(kernel, len(jobs), sum(sizes)):
-        return [kernel(*job) for job in jobs]
+        return [do(job) for job in jobs]
     with Uninterrupted(), ThreadPoolExecutor(min(n_cores(), len(jobs))) as pool:
         largest_first = sorted(range(len(jobs)), key=sizes.__getitem__, reverse=True)
-        futures = {number: pool.submit(kernel, *jobs[number]) for number in largest_first}
+        futures = {number: pool.submit(do, jobs[number]) for number in largest_first}
         return [futures[number].result() for number in range(len(jobs))]
