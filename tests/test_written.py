@@ -134,6 +134,16 @@ def test_much_work_is_compiled(summing):
     assert len(summing.overloads) == 1
 
 
+def test_a_library_does_the_work_meanwhile(at_leisure, monkeypatch):
+    @late_kernel(elements, meanwhile=lambda numbers: "of a library")
+    def total(numbers):
+        return numbers.sum()
+
+    assert total(CODES) == "of a library"
+    monkeypatch.setattr(kernels, "_PATIENCE", 0.0)
+    assert total(CODES) == 356
+
+
 def test_what_has_taken_long_is_compiled(summing, monkeypatch):
     summing(CODES, np.zeros(3, np.int64))
     monkeypatch.setattr(kernels, "_PATIENCE", 0.0)

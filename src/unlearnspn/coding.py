@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import first_reaching
+from unlearnspn.blake2 import DIGEST_WORDS
 from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import Keys, derive_key, fingerprint
@@ -42,8 +43,6 @@ MOST_BINS = 254
 CENTRE_SPACING = 4.0
 SMALLEST_SCALE = 2.0**-1022
 LARGEST_HASH = np.uint64(2**64 - 1)
-#: How many words a digest of BLAKE2b has.
-DIGEST_WORDS = blake2b.MAX_DIGEST_SIZE // 8
 #: Each is a record that must not leave, or everything is coded anew.
 _MOST_LANDMARKS = 5
 _NO_DIGEST = bytes(blake2b.MAX_DIGEST_SIZE)

@@ -11,7 +11,8 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.coding import DIGEST_WORDS, IS_NUMERIC, LEVELS_START, PLACE, Columns, Digests, Levels
+from unlearnspn.blake2 import DIGEST_WORDS, total_digest
+from unlearnspn.coding import IS_NUMERIC, LEVELS_START, PLACE, Columns, Digests, Levels
 from unlearnspn.compiling import late_kernel, per_row
 from unlearnspn.exact_sum import Bits, Rows
 from unlearnspn.hashing import Keys
@@ -33,18 +34,12 @@ def digest_records(
     """Digest some records: who they are, their numbers bit by bit, and the digests of their categories."""
     words = level_digests.view(np.int64)
     if rows.size == 1:
-        return _digests(_record_lines(columns, keys, bits, levels, words, rows))
+        line = _record_lines(columns, keys, bits, levels, words, rows)
+        return np.frombuffer(blake2b(line.tobytes()).digest(), "<u8")
     total = no_records()
     for start in range(0, rows.size, _AT_A_TIME):
-        lines = _record_lines(columns, keys, bits, levels, words, rows[start : start + _AT_A_TIME])
-        total += _digests(lines).reshape(-1, DIGEST_WORDS).sum(axis=0, dtype=np.uint64)
+        total += total_digest(_record_lines(columns, keys, bits, levels, words, rows[start : start + _AT_A_TIME]))
     return total
-
-
-def _digests(lines: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Return the digests of lines, one after another."""
-    whole = lines.view(f"V{lines.shape[1] * lines.itemsize}").ravel().tolist()
-    return np.frombuffer(b"".join([blake2b(line).digest() for line in whole]), "<u8")
 
 
 @late_kernel(per_row(200))

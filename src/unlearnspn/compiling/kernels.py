@@ -45,15 +45,16 @@ def kernel(function: F) -> F:
     return cast(F, _Kernel(function, inline=False))
 
 
-def late_kernel(work: Work) -> Callable[[F], F]:
+def late_kernel(work: Work, meanwhile: Callable[..., Any] | None = None) -> Callable[[F], F]:
     """Compile a function when that pays: as long as it has had little to do, it runs as it is written.
 
     How much it has to do is told by a function of its arguments. It must do the same either way, hence not call
-    functions of C's mathematics, of which there are several, nor draw random numbers.
+    functions of C's mathematics, of which there are several, nor draw random numbers. If a library can do the same,
+    what calls it runs meanwhile.
     """
 
     def decorate(function: F) -> F:
-        return cast(F, _LateKernel(function, work))
+        return cast(F, _LateKernel(function, work, meanwhile))
 
     return decorate
 
@@ -160,15 +161,18 @@ class _Kernel(CPUDispatcher):
 class _PatientKernel(_Kernel):
     """A kernel of which is known how long it has run as it is written, and whether to compile it."""
 
-    def __init__(self, function: Callable[..., object], work: Work) -> None:
+    def __init__(
+        self, function: Callable[..., object], work: Work, meanwhile: Callable[..., Any] | None = None
+    ) -> None:
         super().__init__(function, inline=False)
         self._work = work
+        self._meanwhile = meanwhile
         self._seconds = self._kept_seconds = 0.0
         self._looked_up: set[object] = set()
 
     @cached_property
     def _interpreted(self) -> Callable[..., Any]:
-        return interpreted(self.py_func, {})
+        return self._meanwhile or interpreted(self.py_func, {})
 
     @contextmanager
     def _counting_seconds(self) -> Iterator[None]:
