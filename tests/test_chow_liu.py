@@ -15,7 +15,7 @@ from sklearn.metrics import mutual_info_score
 from leaf_data import learned, object_table, slice_of
 from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Operation
 from unlearnspn.circuit.layout import lower
-from unlearnspn.leaves.edge_tables import Pairs
+from unlearnspn.leaves.edge_tables import find_pairs
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.pair_tables import count_tables
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
@@ -71,8 +71,7 @@ def test_of_equal_gains_the_first_variable_wins():
 def test_gains_are_mutual_information(missing):
     data = slice_of(*dependent_columns(80, 0, missing), categorical=True)
     sizes, codes = data.encoding.sizes, data.records.codes
-    pairs = Pairs.of(count_tables(data, np.arange(80)), data.scope, sizes)
-    gains = pair_gains(pairs.cells, data.scope, sizes, pairs.starts, x_log_x_table())
+    gains = pair_gains(find_pairs(count_tables(data, np.arange(80)), data.scope, sizes), x_log_x_table())
     for u, v in itertools.combinations(range(5), 2):
         both = (codes[:, u] > 0) & (codes[:, v] > 0)
         expected = both.sum() * mutual_info_score(codes[both, u], codes[both, v])

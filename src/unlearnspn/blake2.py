@@ -83,9 +83,9 @@ def _compress(states: Words, blocks: Words, n_bytes: np.uint64, last: np.uint64)
     for lane in range(_LANES):
         a, b, c, d, e, f, g, h = _eight(blocks, lane)
         i, j, k, l, m, n, o, p = _eight(blocks, lane + 8 * _LANES)  # noqa: E741
-        state = _eight(states, lane)
+        s0, s1, s2, s3, s4, s5, s6, s7 = state = _eight(states, lane)
         r0, r1, r2, r3, r4, r5, r6, r7 = _ROOTS
-        mix = (*state, r0, r1, r2, r3, r4 ^ n_bytes, r5, r6 ^ last, r7)
+        mix: _Words = s0, s1, s2, s3, s4, s5, s6, s7, r0, r1, r2, r3, r4 ^ n_bytes, r5, r6 ^ last, r7
         mix = _stir(mix, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
         mix = _stir(mix, o, k, e, i, j, p, n, g, b, m, a, c, l, h, f, d)
         mix = _stir(mix, l, i, m, a, f, c, p, n, k, o, d, g, h, b, j, e)

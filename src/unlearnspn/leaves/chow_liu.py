@@ -9,8 +9,9 @@ A number takes part by its bin: it is a mixture of Gaussians, one for each bin, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +24,12 @@ from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.categorical import UNSEEN
-from unlearnspn.leaves.edge_tables import Alphabets, Pairs, edge_tables
+from unlearnspn.leaves.edge_tables import Alphabets, find_pairs
 from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
-from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
-from unlearnspn.leaves.tree_units import Tree, express_tree
+from unlearnspn.leaves.tree import Tree, TreeData, learn_tree
+from unlearnspn.leaves.tree_units import express_tree
 from unlearnspn.pair_tables import count_tables
 from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.slices import Counts, Rows, Slice
@@ -36,8 +37,9 @@ from unlearnspn.tables import Category
 
 Floats = npt.NDArray[np.float64]
 
-#: Of a Gaussian in a circuit.
-_N_PARAMETERS = len(numeric_parameters(0.0, 1.0))
+#: Without numbers there are no bins, though lines as long as the parameters of a Gaussian.
+_NO_BINS = np.zeros((0, len(numeric_parameters(0.0, 1.0))))
+_NO_OUTCOMES = Outcomes((), np.zeros(0, np.int64), 0.0)
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ class TreeLeaf:
 
     settings: ChowLiu
     leaves: Sequence[Leaf[Any]]
+    #: What all variables can be, as encodings have it.
+    _known_alphabets: WeakKeyDictionary[Encoding, Alphabets] = field(default_factory=WeakKeyDictionary, repr=False)
 
     @property
     def name(self) -> str:
@@ -122,7 +126,7 @@ class TreeLeaf:
 
     def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
         """Hash all cells, by the codes' own fingerprints, and the exact sums."""
-        pairs = Pairs.of(statistics.cells, data.scope, data.encoding.sizes)
+        pairs = find_pairs(statistics.cells, data.scope, data.encoding.sizes)
         windows = {v: data.records.totals.window(v) for v in statistics.in_bins}
         moments = [Moments.from_words(line, windows[v]) for v, words in statistics.in_bins.items() for line in words]
         sums = [part for each in moments for part in each.to_bytes()]
@@ -130,7 +134,7 @@ class TreeLeaf:
 
     def parameters(self, statistics: TreeStatistics, data: Slice) -> Mapping[str, Any]:
         """Return each variable's parent, its probabilities given each outcome of that, and numbers by bin."""
-        tree, names = self._tree(statistics, data), [data.records.schema.names[v] for v in data.scope]
+        tree, names = learn_tree(self._tree_data(statistics, data)), [data.records.schema.names[v] for v in data.scope]
         outcomes = [readable(self._outcomes(data, v).categories) for v in data.scope.tolist()]
         parents = {name: None if u < 0 else names[u] for name, u in zip(names, tree.parents.tolist(), strict=True)}
         probabilities = {name: _readable_table(tree, outcomes, v) for v, name in enumerate(names)}
@@ -142,22 +146,35 @@ class TreeLeaf:
 
     def express(self, statistics: TreeStatistics, data: Slice) -> Expression:
         """Return the distribution as part of a circuit."""
-        return express_tree(self._tree(statistics, data))
+        return express_tree(self._tree_data(statistics, data))
 
-    def _tree(self, statistics: TreeStatistics, data: Slice) -> Tree:
-        scope, sizes, cells = data.scope, data.encoding.sizes, statistics.cells
-        alphabets, pairs = self._alphabets(data), Pairs.of(cells, scope, sizes)
-        parents, order = maximum_spanning_tree(pair_gains(cells, scope, sizes, pairs.starts, x_log_x_table()))
-        tables = edge_tables(pairs, alphabets, parents, float(self.settings.alpha), float(self.settings.beta))
-        is_numeric = data.records.is_numeric[scope]
+    def _tree_data(self, statistics: TreeStatistics, data: Slice) -> TreeData:
         in_bins, first_bins = self._in_bins(statistics, data)
-        return Tree(scope, parents, order, alphabets, tables, is_numeric, in_bins, first_bins)
+        return TreeData(
+            data.scope,
+            statistics.cells,
+            in_bins,
+            first_bins,
+            data.encoding.sizes,
+            self._alphabets(data),
+            data.records.is_numeric,
+            x_log_x_table(),
+            float(self.settings.alpha),
+            float(self.settings.beta),
+        )
 
     def _alphabets(self, data: Slice) -> Alphabets:
-        outcomes = [self._outcomes(data, v) for v in data.scope.tolist()]
-        starts = np.cumsum([0, *(len(each.categories) for each in outcomes)])
-        codes = np.concatenate([each.levels for each in outcomes]).astype(np.int64) + 1
-        return Alphabets(starts, codes, np.array([each.unseen for each in outcomes], np.float64))
+        """Return what all variables can be that a tree can have."""
+        known = self._known_alphabets.get(data.encoding)
+        if known is None:
+            takes, variables = self.settings.takes, range(len(self.leaves))
+            joins = [takes(leaf, data.encoding, v) for v, leaf in enumerate(self.leaves)]
+            outcomes = [self._outcomes(data, v) if joins[v] else _NO_OUTCOMES for v in variables]
+            starts = np.cumsum([0, *(len(each.levels) for each in outcomes)])
+            codes = np.concatenate([each.levels for each in outcomes]).astype(np.int64) + 1
+            known = Alphabets(starts, codes, np.array([each.unseen for each in outcomes], np.float64))
+            self._known_alphabets[data.encoding] = known
+        return known
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:
         if not data.records.is_numeric[variable]:
@@ -167,6 +184,8 @@ class TreeLeaf:
 
     def _in_bins(self, statistics: TreeStatistics, data: Slice) -> tuple[Floats, Counts]:
         """Return the parameters of numbers in each bin that some record has, then elsewhere; and where they start."""
+        if not statistics.in_bins:
+            return _NO_BINS, np.zeros(data.scope.size, np.int64)
         lines: list[list[float]] = []
         starts = []
         for variable in data.scope.tolist():
@@ -175,7 +194,7 @@ class TreeLeaf:
                 elsewhere = background_parameters(data.encoding.numeric(variable))
                 own = (*self._gaussians(statistics, data, variable), elsewhere)
                 lines += [numeric_parameters(*parameters) for parameters in own]
-        return np.array(lines, np.float64).reshape(-1, _N_PARAMETERS), np.array(starts, np.int64)
+        return np.array(lines), np.array(starts, np.int64)
 
     def _gaussians(self, statistics: TreeStatistics, data: Slice, variable: int) -> list[tuple[float, float]]:
         """Return mean and deviation of a number in each bin that some record has."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.arrays import put
+from unlearnspn.compiling import kernel
 from unlearnspn.hashing import Keys, mix_keys
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Scope
@@ -24,13 +25,6 @@ class Pairs(NamedTuple):
     #: Where the table of each pair of positions starts, [smaller, larger].
     starts: Counts
 
-    @classmethod
-    def of(cls, cells: Counts, scope: Scope, sizes: Counts) -> Pairs:
-        """Find the tables among their cells."""
-        own = sizes[scope]
-        lengths = np.triu(own[:, None] * own, 1)
-        return cls(cells, own, lengths.cumsum().reshape(lengths.shape) - lengths)
-
     def table(self, u: int, v: int) -> Counts:
         """Return the table of two variables, [code of u, code of v], for u before v."""
         start, shape = self.starts[u, v], (self.sizes[u], self.sizes[v])
@@ -43,6 +37,17 @@ class Pairs(NamedTuple):
         return np.array([(self.table(u, v).astype(np.uint64) * np.outer(names[u], names[v])).sum() for u, v in pairs])
 
 
+@kernel
+def find_pairs(cells: Counts, scope: Scope, sizes: Counts) -> Pairs:
+    """Find the tables of all pairs among their cells."""
+    own, starts, end = sizes[scope], np.zeros((scope.size, scope.size), np.int64), 0
+    for u in range(scope.size - 1):
+        for v in range(u + 1, scope.size):
+            starts[u, v] = end
+            end += own[u] * own[v]
+    return Pairs(cells, own, starts)
+
+
 class Alphabets(NamedTuple):
     """The outcomes of some variables."""
 
@@ -52,6 +57,19 @@ class Alphabets(NamedTuple):
     codes: Counts
     #: For each variable, the share of one outcome's smoothing that all outcomes never seen get together.
     unseen: Floats
+
+
+@kernel
+def alphabets_of(scope: Scope, of_all: Alphabets) -> Alphabets:
+    """Return the outcomes of some variables, given those of all."""
+    starts, n_codes = np.zeros(scope.size + 1, np.int64), 0
+    for i in range(scope.size):
+        n_codes += of_all.starts[scope[i] + 1] - of_all.starts[scope[i]]
+        starts[i + 1] = n_codes
+    codes = np.empty(n_codes, np.int64)
+    for i in range(scope.size):
+        put(codes, starts[i], of_all.codes[of_all.starts[scope[i]] : of_all.starts[scope[i] + 1]])
+    return Alphabets(starts, codes, of_all.unseen[scope])
 
 
 class EdgeTables(NamedTuple):
@@ -80,11 +98,7 @@ class EdgeTables(NamedTuple):
         return self.logs[self.starts[v] : self.starts[v + 1]].reshape(-1, width)
 
 
-def _steps(pairs: Pairs, alphabets: Alphabets, parents: Counts, alpha: float, beta: float) -> int:
-    return 20 * int(pairs.sizes @ (pairs.sizes[parents] + pairs.sizes[0]))
-
-
-@late_kernel(_steps)
+@kernel
 def edge_tables(pairs: Pairs, alphabets: Alphabets, parents: Counts, alpha: float, beta: float) -> EdgeTables:
     """Return the log-probabilities along the edges of a tree; the parent of the first variable is -1."""
     counts = _count_outcomes(pairs, alphabets)

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlearnspn.compiling import elements, late_kernel, per_element
+from unlearnspn.compiling import kernel
+from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.pair_tables import g_statistic
-from unlearnspn.slices import Counts, Scope
+from unlearnspn.slices import Counts
 
 #: What a position gains that has joined the tree: less than any other.
 _INSIDE = np.iinfo(np.int64).min
 
 
-@late_kernel(per_element(2, 0))
-def pair_gains(cells: Counts, scope: Scope, sizes: Counts, starts: Counts, logs: Counts) -> Counts:
+@kernel
+def pair_gains(pairs: Pairs, logs: Counts) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 
     That is their mutual information times the number of records that have both.
     """
-    width = scope.size
+    width = pairs.sizes.size
     gains = np.zeros((width, width), np.int64)
     for i in range(width - 1):
         for j in range(i + 1, width):
-            n_rows, n_columns = sizes[scope[i]], sizes[scope[j]]
-            table = cells[starts[i, j] : starts[i, j] + n_rows * n_columns]
+            n_rows, n_columns = pairs.sizes[i], pairs.sizes[j]
+            table = pairs.cells[pairs.starts[i, j] : pairs.starts[i, j] + n_rows * n_columns]
             gains[i, j] = gains[j, i] = g_statistic(table, n_rows, n_columns, logs)[0]
     return gains
 
 
-@late_kernel(elements)
+@kernel
 def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     """Return the parent of each position, -1 for the first, and all positions in the order they joined the tree.
 

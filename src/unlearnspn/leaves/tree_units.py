@@ -19,28 +19,15 @@ import numpy.typing as npt
 from unlearnspn.circuit.expressions import Expression, Fragment, Inputs, Parameters, Sum, Unit, Within
 from unlearnspn.circuit.layout import lift, lower
 from unlearnspn.compiling import kernel, late_kernel
-from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables
+from unlearnspn.leaves.tree import Tree, TreeData, steps_of_tree, tree_of
 from unlearnspn.portable_math import log
-from unlearnspn.slices import Counts, Flags, Scope
+from unlearnspn.slices import Counts, Flags
 
+#: What units are, their variables, how many parameters each has, and all parameters.
+_Lines = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], Counts, Parameters]
 #: Inner units have no variable.
 _NOBODY = -1
 _SUM, _PRODUCT, _CATEGORICAL, _GAUSSIAN = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL), int(Unit.GAUSSIAN)
-
-
-class Tree(NamedTuple):
-    """A tree of the variables of a scope, by position, with its probabilities."""
-
-    scope: Scope
-    parents: Counts
-    #: Parents before children.
-    order: Counts
-    alphabets: Alphabets
-    tables: EdgeTables
-    is_numeric: Flags
-    #: The parameters of a number's parts, a line for each, variable after variable; and where each variable's start.
-    in_bins: Parameters
-    first_bins: Counts
 
 
 class _Plan(NamedTuple):
@@ -61,41 +48,23 @@ class _Plan(NamedTuple):
     n_units: int
 
 
-def express_tree(tree: Tree) -> Expression:
+def express_tree(data: TreeData) -> Expression:
     """Return a tree as part of a circuit."""
-    units, variables, parameter_counts, parameters, child_counts, children, log_weights, parts = _write(tree)
-    lines = Inputs(units, variables, parameter_counts, parameters)
-    fragment = Fragment(lines, child_counts, children, log_weights)
-    weights = _weights(tree, int(tree.order[0]))[0]
-    expression = Sum(tuple(Within(fragment, part) for part in parts.tolist()), tuple(weights.tolist()))
-    needs_pruning = tree.tables.n_lines.min() < 2 or min(log_weights.min(initial=0.0), weights.min()) == -np.inf
+    lines, child_counts, children, log_weights, parts, root_weights, needs_pruning = _write(data)
+    fragment = Fragment(Inputs(*lines), child_counts, children, log_weights)
+    expression = Sum(tuple([Within(fragment, part) for part in parts.tolist()]), tuple(root_weights.tolist()))
     return lift(lower(expression)) if needs_pruning else expression
 
 
-def _weights(tree: Tree, v: int) -> Parameters:
-    """Return the weights of a variable's parts, for each line of its table."""
-    chosen = [*tree.tables.seen(tree.alphabets, v), -1][: tree.tables.n_lines[v]]
-    return tree.tables.table(tree.alphabets, v)[:, chosen]
-
-
-def _steps(tree: Tree) -> int:
-    return 10 * int(tree.tables.logs.size)
-
-
-@late_kernel(_steps)
+@late_kernel(steps_of_tree)
 def _write(
-    tree: Tree,
-) -> tuple[
-    npt.NDArray[np.uint8],
-    npt.NDArray[np.int32],
-    Counts,
-    Parameters,
-    Counts,
-    npt.NDArray[np.int32],
-    Parameters,
-    Counts,
-]:
-    """Return the units of a tree with variables and parameters, their children with weights, and the root's parts."""
+    data: TreeData,
+) -> tuple[_Lines, Counts, npt.NDArray[np.int32], Parameters, Counts, Parameters, bool]:
+    """Return the units of a tree, their children with weights, and the parts of the first variable with theirs.
+
+    And whether something of it is to be pruned.
+    """
+    tree = tree_of(data)
     plan = _plan(tree)
     units, variables = np.zeros(plan.n_units, np.uint8), np.full(plan.n_units, _NOBODY, np.int32)
     n_parameters, n_children = np.zeros(plan.n_units, np.int64), np.zeros(plan.n_units, np.int64)
@@ -108,11 +77,9 @@ def _write(
         _write_inputs(tree, plan, v, first_parameter, parameters)
         _write_children(tree, plan, v, first_child, children, log_weights)
     child_counts = n_children[units <= _PRODUCT]
-    root = tree.order[0]
-    parts = np.empty(tree.tables.n_lines[root], np.int64)
-    for j in range(parts.size):
-        parts[j] = _part(plan, root, j)
-    return units, variables, n_parameters, parameters, child_counts, children, log_weights, parts
+    parts, root_weights = _root_parts(tree, plan)
+    lines, needs_pruning = (units, variables, n_parameters, parameters), _needs_pruning(tree, log_weights, root_weights)
+    return lines, child_counts, children, log_weights, parts, root_weights, needs_pruning
 
 
 @kernel
@@ -274,14 +241,48 @@ def _write_children(
         return
     first, end = tree.alphabets.starts[v], tree.alphabets.starts[v + 1]
     table = _table(tree, v)
-    counts = tree.tables.counts[first:end]
     for j in range(len(table)):
         at = _sum(tree, plan, v, j)
         children[first_child[_part(plan, parent, j)] + 1 + plan.n_simple[parent] + plan.ranks[v]] = at
-        start, part = first_child[at], 0
-        for k in range(counts.size):
-            if counts[k]:
-                children[start + part], log_weights[start + part] = _part(plan, v, part), table[j, k]
-                part += 1
-        if part < n_parts:
-            children[start + part], log_weights[start + part] = _part(plan, v, part), table[j, counts.size + 1]
+        start = first_child[at]
+        for part in range(n_parts):
+            children[start + part] = _part(plan, v, part)
+        _write_weights(tree.tables.counts[first:end], table[j], log_weights[start : start + n_parts])
+
+
+@kernel
+def _write_weights(counts: Counts, line: Parameters, log_weights: Parameters) -> None:
+    """Write the weights of a variable's parts: those of what some record has, and of all else if there is such."""
+    part = 0
+    for k in range(counts.size):
+        if counts[k]:
+            log_weights[part] = line[k]
+            part += 1
+    if part < log_weights.size:
+        log_weights[part] = line[counts.size + 1]
+
+
+@kernel
+def _root_parts(tree: Tree, plan: _Plan) -> tuple[Counts, Parameters]:
+    """Return where the parts of the first variable are, and their weights."""
+    root = tree.order[0]
+    parts, log_weights = np.empty(tree.tables.n_lines[root], np.int64), np.empty(tree.tables.n_lines[root])
+    for j in range(parts.size):
+        parts[j] = _part(plan, root, j)
+    counts = tree.tables.counts[tree.alphabets.starts[root] : tree.alphabets.starts[root + 1]]
+    _write_weights(counts, _table(tree, root)[0], log_weights)
+    return parts, log_weights
+
+
+@kernel
+def _needs_pruning(tree: Tree, log_weights: Parameters, root_weights: Parameters) -> bool:
+    """Tell whether there is a sum of a single part, or a part without any probability."""
+    return tree.tables.n_lines.min() < 2 or _has_none(log_weights) or _has_none(root_weights)
+
+
+@kernel
+def _has_none(log_weights: Parameters) -> bool:
+    for weight in log_weights:
+        if weight == -np.inf:
+            return True
+    return False
