@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from unlearnspn import SPN, InvalidTableError
-from unlearnspn.tables import Family, is_missing, read_table, token
+from unlearnspn.tables import Column, Family, is_missing, read_table, token
 
 NAN = float("nan")
 N = 48
@@ -420,3 +420,24 @@ def test_reading_does_not_change_or_share_the_input():
     spn.unlearn(2)
     assert spn.state_digest() == digest
     assert spn.verify()
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int16", "uint32", "int64", "uint64", ">i4"])
+@pytest.mark.parametrize("numbers", [[3], [0, 1, 1, 0], [7, 2, 2, 100], [0, 120, 5]])
+def test_integers_are_the_categories_that_numbers_are(kind, numbers):
+    values = np.array(numbers, kind)
+    columns = [pd.Series(values), pd.Series(values.astype(float)), pd.Series(values.astype(object))]
+    factors = [read_table(pd.DataFrame({"a": column})).columns[0].factor() for column in columns]
+    for factor in factors:
+        assert [factor.categories[place] for place in factor.places] == numbers
+        assert {type(category) for category in factor.categories} == {int}
+        assert factor.categories == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("numbers", [[-5, 3, -5], [0, 2**40, 7], [2**53 - 1, 2**53], [-(2**63), 2**63 - 1], []])
+def test_integers_far_from_each_other_are_the_categories_that_numbers_are(numbers):
+    values = np.array(numbers, np.int64)
+    factor, wanted = (Column("a", Family.NUMBER, each).factor() for each in (values, values.astype(float)))
+    assert factor.categories == wanted.categories
+    assert list(map(type, factor.categories)) == list(map(type, wanted.categories))
+    assert factor.places.tolist() == wanted.places.tolist()

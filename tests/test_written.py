@@ -45,6 +45,7 @@ def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path, monke
         spn.rectify(wine.loc[[4, 5]], ids=[8, 11])
         spn.probability({"alcohol": Range(above=13)}, given={"target": "0"})
         spn.score(wine)
+        assert [leaf.parameters for leaf in spn.root_.walk() if leaf.distribution == "chow-liu"]
         assert spn.verify()
         spn = SPN(min_rows=20, independence="rdc").fit(wine)
         for name in range(10):

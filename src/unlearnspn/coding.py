@@ -30,6 +30,7 @@ from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import Keys, derive_key, fingerprint
 from unlearnspn.tables import Category, token
+from unlearnspn.tables.cells import rank
 
 #: A feature of 4096 is one standard deviation of its column.
 FEATURE_STD = 4096
@@ -224,8 +225,11 @@ class CategoricalCoder:
 
     @classmethod
     def learn(cls, key: int, categories: Sequence[Category]) -> CategoricalCoder:
-        """Learn the codes of the given distinct categories, in canonical order."""
-        return cls(key, (), {}, np.zeros(0, np.uint64), _no_digests(0)).extend(categories)
+        """Learn the codes of the given distinct categories, in the order of their tokens."""
+        by_name = {token(category): category for category in categories}
+        names = sorted(by_name)
+        index = {name: code for code, name in enumerate(names)}
+        return cls(key, tuple(map(by_name.__getitem__, names)), index, *_name_categories(key, names))
 
     @classmethod
     def by_code(cls, key: int, categories: Sequence[Category | None]) -> CategoricalCoder:
@@ -235,6 +239,8 @@ class CategoricalCoder:
 
     def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
         """Give a code to every category that has none, free codes first."""
+        if not self.categories:
+            return CategoricalCoder.learn(self.key, categories)
         new = [category for category in sorted(categories, key=token) if token(category) not in self.index]
         if not new:
             return self
@@ -258,8 +264,7 @@ class CategoricalCoder:
             by_code[code] = category
         codes, names = list(changed), [None if new is None else token(new) for new in changed.values()]
         index.update((name, code) for code, name in zip(codes, names, strict=True) if name is not None)
-        prints[codes] = [0 if name is None else derive_key(self.key, "category", name) for name in names]
-        digests[codes] = _digest_categories(self.key, names)
+        prints[codes], digests[codes] = _name_categories(self.key, names)
         return CategoricalCoder(self.key, tuple(by_code), index, prints, digests)
 
     @property
@@ -270,7 +275,7 @@ class CategoricalCoder:
     @cached_property
     def canonical_codes(self) -> npt.NDArray[np.int64]:
         """The codes in use, in the canonical order of their categories: booleans, numbers by value, strings."""
-        present = [(_rank(category), code) for code, category in enumerate(self.categories) if category is not None]
+        present = [(rank(category), code) for code, category in enumerate(self.categories) if category is not None]
         return np.array([code for _, code in sorted(present)], np.int64)
 
     @cached_property
@@ -329,14 +334,16 @@ def _group_prints(key: int) -> Keys:
     return prints
 
 
-def _digest_categories(key: int, names: Sequence[bytes | None]) -> Digests:
-    """Return the digest of each name in the column that has this key, zeros for none.
+def _name_categories(key: int, names: Sequence[bytes | None]) -> tuple[Keys, Digests]:
+    """Return fingerprint and digest of each category in the column that has this key, by its token; zeros for none.
 
-    As long as BLAKE2b makes them: a record's are added up, and it takes all of that to tell sums apart.
+    Digests are as long as BLAKE2b makes them: a record's are added up, and it takes all of that to tell sums apart.
     """
     salt = key.to_bytes(blake2b.SALT_SIZE, "little")
+    prints = [0 if name is None else derive_key(key, "category", name) for name in names]
     digests = [_NO_DIGEST if name is None else blake2b(name, salt=salt).digest() for name in names]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64).reshape(-1, DIGEST_WORDS)
+    words = np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
+    return np.array(prints, np.uint64), words.reshape(-1, DIGEST_WORDS)
 
 
 def _no_digests(number: int) -> Digests:
@@ -344,13 +351,6 @@ def _no_digests(number: int) -> Digests:
 
 
 _NO_CATEGORIES = CategoricalCoder.learn(0, ())
-
-
-def _rank(category: Category) -> tuple[int, Category]:
-    """Return what categories of all types can be sorted by."""
-    if isinstance(category, bool):
-        return 0, category
-    return (2 if isinstance(category, str) else 1), category
 
 
 Coder = NumericCoder | CategoricalCoder

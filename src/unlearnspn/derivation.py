@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
-from unlearnspn.blocks import N_RECORDS
 from unlearnspn.circuit.expressions import Expression, mixture, product
 from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.learning import Learner
-from unlearnspn.network import Node, Operation
+from unlearnspn.leaves.from_counts import express_marginals
+from unlearnspn.network import Factor, Operation
+from unlearnspn.node_blocks import Leaves
 from unlearnspn.slices import Slice
 
 
@@ -55,15 +56,13 @@ class Derivation:
         if expression is not None:
             self._keep_below(network, at)
             return expression
-        node = network.detailed(learner, at)
-        if node.operation is Operation.SPLIT_DATA:
-            parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
-            shares = [int(network.words[part + N_RECORDS]) / node.n_records for part in node.parts]  # type: ignore[operator]
+        parts = [self._express(learner, network, part) for part in network.parts(at)]
+        if network.operation(at) is Operation.SPLIT_DATA:
+            n_records = network.n_records(at)
+            shares = [network.n_records(part) / n_records for part in network.parts(at)]
             expression = mixture(parts, [math.log(share) for share in shares])
         else:
-            leaves = _express_leaves(learner, node)
-            parts = [self._express(learner, network, part) for part in node.parts]  # type: ignore[arg-type]
-            expression = product([*leaves, *parts])
+            expression = product([*_express_leaves(learner, network.leaves(learner, at)), *parts])
         self._used[name] = expression
         return expression
 
@@ -77,11 +76,19 @@ class Derivation:
                 self._used[name] = self._known[name]
 
 
-def _express_leaves(learner: Learner, node: Node) -> list[Expression]:
-    records, encoding, counts = learner.records, learner.encoding, learner.counts_by_variable(node)
-    return [
-        learner.leaf(leaf.scope).express(
-            learner.statistics(leaf, counts), Slice(records, encoding, leaf.scope, node.key)
-        )
-        for leaf in node.factors
-    ]
+def _express_leaves(learner: Learner, leaves: Leaves) -> list[Expression]:
+    """Return leaves as expressions, in one go those that need nothing but counts."""
+    key, scope, marginals, factors = leaves
+    records, encoding, smoothing = learner.records, learner.encoding, learner.smoothing
+    alone = [int(own[0]) for own, _ in factors if own.size == 1]
+    smoothed = [variable for variable in alone if smoothing.applies[variable]]
+    known = dict(zip(smoothed, express_marginals(marginals, scope, encoding.sizes, smoothed, smoothing), strict=True))
+    counts = learner.counts_by_variable(scope, marginals) if len(smoothed) < len(alone) else {}
+
+    def express(leaf: Factor) -> Expression:
+        if leaf.scope.size == 1 and int(leaf.scope[0]) in known:
+            return known[int(leaf.scope[0])]
+        statistics = learner.statistics(leaf, counts)
+        return learner.leaf(leaf.scope).express(statistics, Slice(records, encoding, leaf.scope, key))
+
+    return [express(leaf) for leaf in factors]

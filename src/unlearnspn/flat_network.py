@@ -30,8 +30,8 @@ from unlearnspn.compiling import as_written
 from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, Growth, grow
 from unlearnspn.learning import Learner, Place
-from unlearnspn.network import Address, Node, Operation
-from unlearnspn.node_blocks import MASK, OPERATIONS, block_of, read_block
+from unlearnspn.network import Address, Factor, Node, Operation
+from unlearnspn.node_blocks import MASK, OPERATIONS, Leaves, block_of, read_block, read_leaves
 from unlearnspn.node_rows import gather, holder_of_rows
 from unlearnspn.packing import pack, relocate, spare_words, trimmed, wipe
 from unlearnspn.slices import Slice
@@ -339,13 +339,28 @@ class FlatNetwork:
         """Return the numbers of the statistics of a node's leaves that lie outside."""
         return [-place - 1 for place in _read_leaves(self.words, node)[1::2].tolist() if place < 0]
 
+    def parts(self, node: int) -> list[int]:
+        """Return the parts of a node."""
+        parts: list[int] = _read_parts(self.words, node).tolist()
+        return parts
+
+    def leaves(self, learner: Learner, node: int) -> Leaves:
+        """Return all that the leaves of a node follow from."""
+        found = read_leaves(self.words, node, self.outside)
+        return found._replace(factors=self._with_tables(learner, node, found.factors))
+
     def detailed(self, learner: Learner, node: int) -> Node:
         """Return a node whose parts are numbers, with all that its leaves follow from."""
         found = self.shallow(node)
-        if all(factor.scope.size == 1 for factor in found.factors):
-            return found
+        found.factors = tuple(self._with_tables(learner, node, found.factors))
+        return found
+
+    def _with_tables(self, learner: Learner, node: int, factors: Sequence[Factor]) -> Sequence[Factor]:
+        """Return the leaves of a node, trees with the tables that they follow from."""
+        if all(factor.scope.size == 1 for factor in factors):
+            return factors
         rows = self.rows_of(node)
-        return learner.with_tables(found, learner.records.rows if rows is None else rows)
+        return learner.with_tables(factors, learner.records.rows if rows is None else rows)
 
     def show(self, learner: Learner, node: int) -> Node:
         """Return a node and all below it as they are now; what did not change since it was last shown is the same."""

@@ -19,9 +19,9 @@ from unlearnspn.ground import Ground, shift_tree
 from unlearnspn.hashing import sum_keys
 from unlearnspn.independence import GTest, IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, LearnedDistribution
-from unlearnspn.leaves.from_counts import FromCounts
+from unlearnspn.leaves.from_counts import FromCounts, smoothing_of
 from unlearnspn.leaves.from_moments import FromMoments
-from unlearnspn.leaves.level_counts import LevelCounts
+from unlearnspn.leaves.level_counts import LevelCounts, Smoothing
 from unlearnspn.marginals import add_codes, hash_marginals, informativeness, varies
 from unlearnspn.network import Factor, Node, Operation, cluster_key, scope_key
 from unlearnspn.portable_math import x_log_x_table
@@ -145,6 +145,13 @@ class Learner:
             np.array([means.spacing(n) for n in range(n_variables + 1)], np.int64),
         )
 
+    @cached_property
+    def smoothing(self) -> Smoothing:
+        """What becomes of the counts of variables whose leaves need nothing else."""
+        everything = Slice(self.records, self.encoding, np.arange(len(self.leaves)), 0)
+        counted = zip(self.leaves, self.inside.leaves.tolist(), strict=True)
+        return smoothing_of([leaf if kind == COUNTS else None for leaf, kind in counted], everything)
+
     def leaf(self, scope: Scope) -> LearnedDistribution[Any]:
         """Return the distribution that a leaf over some variables has."""
         return self.leaves[int(scope[0])] if scope.size == 1 else self._joint_leaf
@@ -245,15 +252,14 @@ class Learner:
         shift_tree(self.ground, words, 0, scope, rows, sign)
         return words
 
-    def with_tables(self, node: Node, rows: Rows) -> Node:
-        """Return a node with the tables that its trees follow from in place of what is kept of them."""
-        node.factors = tuple(
+    def with_tables(self, factors: Sequence[Factor], rows: Rows) -> tuple[Factor, ...]:
+        """Return leaves with the tables that trees follow from in place of what is kept of them."""
+        return tuple(
             Factor(scope, self._joint_leaf.learn(Slice(self.records, self.encoding, scope, 0), rows))
             if scope.size > 1
             else Factor(scope, kept)
-            for scope, kept in node.factors
+            for scope, kept in factors
         )
-        return node
 
     def _moments(self, variables: Scope, rows: Rows) -> list[Words]:
         """Return the words of some variables' moments."""
@@ -277,12 +283,11 @@ class Learner:
         (occurring,) = counts[variable].nonzero()
         return LevelCounts(occurring, counts[variable][occurring])
 
-    def counts_by_variable(self, node: Node) -> dict[int, Counts]:
+    def counts_by_variable(self, scope: Scope, marginals: Counts) -> dict[int, Counts]:
         """Return how many records of a node have each code of each of its variables, missing values left out."""
-        assert node.marginals is not None
-        sizes = self.encoding.sizes[node.scope]
-        bounds = zip(node.scope.tolist(), sizes.tolist(), sizes.cumsum().tolist(), strict=True)
-        return {v: node.marginals[end - size + 1 : end] for v, size, end in bounds}
+        sizes = self.encoding.sizes[scope]
+        bounds = zip(scope.tolist(), sizes.tolist(), sizes.cumsum().tolist(), strict=True)
+        return {v: marginals[end - size + 1 : end] for v, size, end in bounds}
 
     def node(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from unlearnspn.blocks import (
 from unlearnspn.compiling import as_written
 from unlearnspn.exact_sum import Words
 from unlearnspn.network import Factor, Node, Operation
+from unlearnspn.slices import Flags
 
 _read_rows = as_written(rows_at)
 #: Operations by number.
@@ -92,44 +93,92 @@ def block_of(
     return np.concatenate([head, node.scope, node.informative, np.array(tail, np.int64), *statistics])
 
 
-def read_block(words: Words, at: int, outside: Mapping[int, Any]) -> Node:
-    """Return a node whose parts are numbers; its statistics are copies."""
-    head = words[at : at + HEAD].tolist()
-    block = words[at : at + head[LENGTH]]
-    width, n_parts = head[WIDTH], head[N_PARTS]
-    scope, informative = block[HEAD : HEAD + width].copy(), block[HEAD + width : HEAD + 2 * width] == 1
-    first = HEAD + 2 * width
-    tail = block[first : first + 2 * n_parts + 2 * head[N_LEAVES]].tolist()
-    parts, numbers, leaves = tail[:n_parts], tail[n_parts : 2 * n_parts], tail[2 * n_parts :]
-    # Statistics lie one after another: each ends where the next one starts.
-    starts = sorted(p for p in (*head[MARGINALS : CLUSTERING + 1], *leaves[1::2], head[LENGTH]) if p > 0)
-    ends = dict(pairwise(starts))
+class Leaves(NamedTuple):
+    """What the leaves of a node follow from; its marginals are none of their own."""
 
-    def found(place: int) -> Any:
+    key: int
+    scope: Words
+    marginals: Words
+    factors: Sequence[Factor]
+
+
+class _Block:
+    """A block that is being read."""
+
+    def __init__(self, words: Words, at: int, outside: Mapping[int, Any]) -> None:
+        self.head: list[int] = words[at : at + HEAD].tolist()
+        self._words = words[at : at + self.head[LENGTH]]
+        self._outside = outside
+        first, self._n_parts = HEAD + 2 * self.head[WIDTH], self.head[N_PARTS]
+        self._tail: list[int] = self._words[first : first + 2 * self._n_parts + 2 * self.head[N_LEAVES]].tolist()
+        # Statistics lie one after another: each ends where the next one starts.
+        places = (*self.head[MARGINALS : CLUSTERING + 1], *self._leaves[1::2], self.head[LENGTH])
+        self._ends = dict(pairwise(sorted([place for place in places if place > 0])))
+
+    @property
+    def scope(self) -> Words:
+        return self._words[HEAD : HEAD + self.head[WIDTH]].copy()
+
+    @property
+    def informative(self) -> Flags:
+        width = self.head[WIDTH]
+        return np.asarray(self._words[HEAD + width : HEAD + 2 * width] == 1)
+
+    @property
+    def parts(self) -> list[int]:
+        return self._tail[: self._n_parts]
+
+    @property
+    def numbers(self) -> list[int]:
+        return self._tail[self._n_parts : 2 * self._n_parts]
+
+    @property
+    def _leaves(self) -> list[int]:
+        return self._tail[2 * self._n_parts :]
+
+    def found(self, place: int) -> Any:
+        """Return a copy of statistics, or those that lie outside; None if there are none."""
         if place == 0:
             return None
-        return outside[-place - 1] if place < 0 else block[place : ends[place]].copy()
+        return self._outside[-place - 1] if place < 0 else self._words[place : self._ends[place]].copy()
 
-    factors, alone = [], set(leaves[::2])
-    for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
-        if place < 0:
-            factors.append(found(place))
-        else:
-            own = [variable] if variable != TREE else [v for v in scope.tolist() if v not in alone]
-            factors.append(Factor(np.array(own, np.int64), found(place)))
-    operation = OPERATIONS[head[OPERATION]]
+    def factors(self, scope: Words) -> list[Factor]:
+        """Return the leaves, given the node's variables."""
+        leaves = self._leaves
+        factors, alone = [], set(leaves[::2])
+        for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
+            if place < 0:
+                factors.append(self.found(place))
+            else:
+                own = [variable] if variable != TREE else [v for v in scope.tolist() if v not in alone]
+                factors.append(Factor(np.array(own, np.int64), self.found(place)))
+        return factors
+
+
+def read_leaves(words: Words, at: int, outside: Mapping[int, Any]) -> Leaves:
+    """Return what the leaves of a node follow from."""
+    block = _Block(words, at, outside)
+    scope = block.scope
+    return Leaves(block.head[KEY] & MASK, scope, block.found(block.head[MARGINALS]), block.factors(scope))
+
+
+def read_block(words: Words, at: int, outside: Mapping[int, Any]) -> Node:
+    """Return a node whose parts are numbers; its statistics are copies."""
+    block = _Block(words, at, outside)
+    head, scope, operation = block.head, block.scope, OPERATIONS[block.head[OPERATION]]
+    factors = block.factors(scope)
     return Node(
         operation,
         head[KEY] & MASK,
         scope,
         head[N_RECORDS],
-        parts=tuple(parts),
-        clusters=tuple(numbers) if operation is Operation.SPLIT_DATA else (),
+        parts=tuple(block.parts),  # type: ignore[arg-type]
+        clusters=tuple(block.numbers) if operation is Operation.SPLIT_DATA else (),
         factors=tuple(factors),
-        marginals=found(head[MARGINALS]),
-        informative=informative,
-        independence=found(head[INDEPENDENCE]),
-        clustering=found(head[CLUSTERING]),
+        marginals=block.found(head[MARGINALS]),
+        informative=block.informative,
+        independence=block.found(head[INDEPENDENCE]),
+        clustering=block.found(head[CLUSTERING]),
         statistics=factors[0].statistics if operation is Operation.CREATE_LEAF else None,
         rows=None if head[ROWS] < 0 else _read_rows(words, at).copy(),
         members=(head[MEMBERS] & MASK, head[MEMBERS + 1] & MASK),

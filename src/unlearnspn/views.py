@@ -88,7 +88,9 @@ class NodeView:
         if self.operation is not Operation.CREATE_LEAF:
             return {}
         learner, node = self._learner, self._node
-        counts = learner.counts_by_variable(self._parent or node)
+        counting = self._parent or node
+        assert counting.marginals is not None
+        counts = learner.counts_by_variable(counting.scope, counting.marginals)
         statistics = learner.statistics(Factor(node.scope, node.statistics), counts)
         data = Slice(learner.records, learner.encoding, node.scope, node.key)
         return learner.leaf(data.scope).parameters(statistics, data)

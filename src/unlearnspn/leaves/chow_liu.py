@@ -25,7 +25,7 @@ from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.leaves.edge_tables import Alphabets, find_pairs
-from unlearnspn.leaves.from_counts import FromCounts, HasOutcomes, Outcomes, readable
+from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.tree import Tree, TreeData, learn_tree
@@ -39,7 +39,6 @@ Floats = npt.NDArray[np.float64]
 
 #: Without numbers there are no bins, though lines as long as the parameters of a Gaussian.
 _NO_BINS = np.zeros((0, len(numeric_parameters(0.0, 1.0))))
-_NO_OUTCOMES = Outcomes((), np.zeros(0, np.int64), 0.0)
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ class TreeLeaf:
         if known is None:
             takes, variables = self.settings.takes, range(len(self.leaves))
             joins = [takes(leaf, data.encoding, v) for v, leaf in enumerate(self.leaves)]
-            outcomes = [self._outcomes(data, v) if joins[v] else _NO_OUTCOMES for v in variables]
+            outcomes = [self._outcomes(data, v) if joins[v] else NO_OUTCOMES for v in variables]
             starts = np.cumsum([0, *(len(each.levels) for each in outcomes)])
             codes = np.concatenate([each.levels for each in outcomes]).astype(np.int64) + 1
             known = Alphabets(starts, codes, np.array([each.unseen for each in outcomes], np.float64))

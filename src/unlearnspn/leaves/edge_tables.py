@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import put
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inlined, kernel
 from unlearnspn.hashing import Keys, mix_keys
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Scope
@@ -120,7 +120,7 @@ def edge_tables(pairs: Pairs, alphabets: Alphabets, parents: Counts, alpha: floa
     return EdgeTables(counts, n_lines, starts, logs)
 
 
-@kernel
+@inlined
 def _joint_count(pairs: Pairs, u: int, a: int, v: int, b: int) -> int:
     """Return how many records have a code of one variable and a code of another."""
     if u < v:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, categorical
+from unlearnspn.circuit.expressions import Expression, Input, Unit, categorical
 from unlearnspn.leaves.level_counts import (
     LevelCounts,
+    Smoothing,
     count_levels,
     hash_levels,
     shift_levels,
     smoothed_log_probabilities,
+    smoothed_marginals,
 )
 from unlearnspn.schema import Kind
-from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.slices import Counts, Rows, Scope, Slice
 from unlearnspn.tables import Category
 
 
@@ -32,6 +35,9 @@ class Outcomes(NamedTuple):
     levels: Counts
     #: The share of one category's smoothing that all categories never seen get together.
     unseen: float
+
+
+NO_OUTCOMES = Outcomes((), np.zeros(0, np.int64), 0.0)
 
 
 @runtime_checkable
@@ -95,6 +101,37 @@ class FromCounts(ABC):
         """Return the log-probability of each category, then of those never seen together."""
         _, levels, unseen = self.outcomes(data, data.variable)
         return smoothed_log_probabilities(*statistics, levels, self.alpha, unseen)
+
+
+def smoothing_of(leaves: Sequence[object], data: Slice) -> Smoothing:
+    """Return what becomes of the counts of all variables whose leaves do with them as is done here."""
+    applies = [isinstance(leaf, FromCounts) and _expresses_alike(type(leaf)) for leaf in leaves]
+    outcomes = [
+        cast(FromCounts, leaf).outcomes(data, variable) if applies[variable] else NO_OUTCOMES
+        for variable, leaf in enumerate(leaves)
+    ]
+    return Smoothing(
+        np.array(applies, np.bool_),
+        np.cumsum([0, *(len(each.levels) for each in outcomes)]),
+        np.concatenate([each.levels for each in outcomes]),
+        np.array([float(getattr(leaf, "alpha", 0.0)) for leaf in leaves]),
+        np.array([each.unseen for each in outcomes], np.float64),
+    )
+
+
+def _expresses_alike(kind: type[FromCounts]) -> bool:
+    return kind.express is FromCounts.express and kind._log_probabilities is FromCounts._log_probabilities
+
+
+def express_marginals(
+    marginals: Counts, scope: Scope, sizes: Counts, variables: list[int], smoothing: Smoothing
+) -> list[Input]:
+    """Return the leaves of some variables of a node, in increasing order, given its marginals."""
+    if not variables:
+        return []
+    found, starts = smoothed_marginals(marginals, scope, sizes, np.array(variables, np.int64), smoothing)
+    bounds = pairwise(starts.tolist())
+    return [Input(Unit.CATEGORICAL, v, found[start:end]) for v, (start, end) in zip(variables, bounds, strict=True)]
 
 
 def readable(categories: tuple[Category, ...]) -> list[Category]:

@@ -12,7 +12,7 @@ from unlearnspn.coding import Levels
 from unlearnspn.compiling import elements, kernel, late_kernel, per_element
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
-from unlearnspn.slices import Counts, Rows
+from unlearnspn.slices import Counts, Flags, Rows, Scope
 
 
 class LevelCounts(NamedTuple):
@@ -89,21 +89,67 @@ def smoothed_log_probabilities(
     A level below zero is that of an outcome nobody has; what was never seen has `unseen`·alpha in place of
     count + alpha.
     """
-    largest, n_records = -1, 0
-    for i in range(levels.size):
-        largest = max(largest, levels[i])
-        n_records += counts[i]
+    largest = -1
+    for level in levels:
+        largest = max(largest, level)
     by_level = np.zeros(largest + 1, np.int64)
     for i in range(levels.size):
         by_level[levels[i]] = counts[i]
-    total = n_records + alpha * (outcomes.size + unseen)
     log_probabilities = np.empty(outcomes.size + 1)
+    _smooth(by_level, outcomes, alpha, unseen, log_probabilities)
+    return log_probabilities
+
+
+class Smoothing(NamedTuple):
+    """What becomes of counts, for all variables of a table."""
+
+    #: Whether this holds of a variable at all.
+    applies: Flags
+    #: Where the outcomes of each variable start, and at the end how many there are in all; the level of each.
+    starts: Counts
+    levels: Counts
+    alphas: npt.NDArray[np.float64]
+    unseen: npt.NDArray[np.float64]
+
+
+@late_kernel(per_element(5, 0))
+def smoothed_marginals(
+    marginals: Counts, scope: Scope, sizes: Counts, variables: Scope, smoothing: Smoothing
+) -> tuple[npt.NDArray[np.float64], Counts]:
+    """Smooth the counts of some variables of a node, and tell where those of each start; both in increasing order.
+
+    The marginals have a count for each code of each variable of the scope; the first one is of what is missing.
+    """
+    starts = np.zeros(variables.size + 1, np.int64)
+    for i in range(variables.size):
+        v = variables[i]
+        starts[i + 1] = starts[i] + smoothing.starts[v + 1] - smoothing.starts[v] + 1
+    log_probabilities = np.empty(starts[-1])
+    at, i = 0, 0
+    for v in scope:
+        if i < variables.size and variables[i] == v:
+            outcomes = smoothing.levels[smoothing.starts[v] : smoothing.starts[v + 1]]
+            own = log_probabilities[starts[i] : starts[i + 1]]
+            _smooth(marginals[at + 1 : at + sizes[v]], outcomes, smoothing.alphas[v], smoothing.unseen[v], own)
+            i += 1
+        at += sizes[v]
+    return log_probabilities, starts
+
+
+@kernel
+def _smooth(
+    by_level: Counts, outcomes: Counts, alpha: float, unseen: float, log_probabilities: npt.NDArray[np.float64]
+) -> None:
+    """Write what `smoothed_log_probabilities` returns, given a count for each level."""
+    n_records = 0
+    for count in by_level:
+        n_records += count
+    total = n_records + alpha * (outcomes.size + unseen)
     for i in range(outcomes.size):
         level = outcomes[i]
-        count = by_level[level] if 0 <= level <= largest else 0
-        log_probabilities[i] = _log_share(count + alpha, total)
+        known = by_level[level] if 0 <= level < by_level.size else 0
+        log_probabilities[i] = _log_share(known + alpha, total)
     log_probabilities[outcomes.size] = _log_share(alpha * unseen, total)
-    return log_probabilities
 
 
 @kernel

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import Expression, Fragment, Inputs, Parameters, Sum, Unit, Within
 from unlearnspn.circuit.layout import lift, lower
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import inlined, kernel, late_kernel
 from unlearnspn.leaves.tree import Tree, TreeData, steps_of_tree, tree_of
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Flags
@@ -120,20 +120,20 @@ def _plan(tree: Tree) -> _Plan:
     return _Plan(is_simple, n_sums, n_simple, ranks, inputs, strides, sums, lengths[order[0]])
 
 
-@kernel
+@inlined
 def _inputs(plan: _Plan, v: int, j: int) -> int:
     """Return where the inputs of a variable's part start: what it is itself, then its simple children."""
     return int(plan.inputs[v] + j * plan.strides[v])
 
 
-@kernel
+@inlined
 def _part(plan: _Plan, v: int, j: int) -> int:
     """Return where a variable's part is: its product after the inputs, or its only input."""
     is_product = plan.n_sums[v] + plan.n_simple[v] > 0
     return _inputs(plan, v, j) + (plan.n_simple[v] + 1 if is_product else 0)
 
 
-@kernel
+@inlined
 def _sum(tree: Tree, plan: _Plan, v: int, j: int) -> int:
     """Return where the sum over a variable's parts is, given a part of its parent."""
     if j == 0:
@@ -175,7 +175,7 @@ def _write_kinds(
             units[product], n_children[product] = _PRODUCT, n_factors
 
 
-@kernel
+@inlined
 def _table(tree: Tree, v: int) -> Parameters:
     """Return the lines of a variable's table, as `EdgeTables.table` does."""
     width = tree.alphabets.starts[v + 1] - tree.alphabets.starts[v] + 2
@@ -250,7 +250,7 @@ def _write_children(
         _write_weights(tree.tables.counts[first:end], table[j], log_weights[start : start + n_parts])
 
 
-@kernel
+@inlined
 def _write_weights(counts: Counts, line: Parameters, log_weights: Parameters) -> None:
     """Write the weights of a variable's parts: those of what some record has, and of all else if there is such."""
     part = 0

@@ -295,11 +295,11 @@ def _factor_integers(values: npt.NDArray[Any]) -> Factor | None:
     first, last = int(values.min()), int(values.max())
     if last - first > max(values.size, _FEW) or max(-first, last) >= 2**53:
         return None
-    occurs = np.zeros(last - first + 1, np.bool_)
-    offsets = values.astype(np.int64) - first
-    occurs[offsets] = True
-    places = np.cumsum(occurs) - 1
-    return Factor([*(np.flatnonzero(occurs) + first).tolist()], places[offsets])
+    offsets = np.subtract(values, first, dtype=np.int64)
+    occurs = np.bincount(offsets) > 0
+    distinct = np.flatnonzero(occurs)
+    places = offsets if distinct.size == occurs.size else (np.cumsum(occurs) - 1)[offsets]
+    return Factor([*(distinct + first).tolist()], places)
 
 
 def _factor_numbers(numbers: npt.NDArray[np.float64]) -> Factor:
