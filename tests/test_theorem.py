@@ -12,8 +12,9 @@ from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.independence import GTest
 from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.leaves import Categorical, Gaussian
+from unlearnspn.reconsidering import Change, revise_operation
 from unlearnspn.records import Records
-from unlearnspn.revision import Change, Revision
+from unlearnspn.revision import Revision
 from unlearnspn.schema import Schema
 from unlearnspn.tables import read_table
 
@@ -51,8 +52,7 @@ class Setup:
         if node.operation is CL:  # |V| = 1 whatever the records are: there is nothing to ask again
             return CL, CL
         after = np.setdiff1d(self.rows, minus)
-        revision = Revision(self.learner, FlatNetwork(self.learner.inside))
-        decision = revision.revise_operation(node, self.place, Change(minus, plus, lambda: after))
+        decision = revise_operation(self.learner, node, self.place, Change(minus, plus, lambda: after))
         return node.operation, decision.operation
 
     def revise(self, minus, plus=()):

@@ -6,25 +6,31 @@ compiled walk makes the change wherever all decisions stay; what it could not de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from unlearnspn.blocks import INDEPENDENCE
-from unlearnspn.exact_sum import Words, add_values, plain
+from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import FlatNetwork
-from unlearnspn.hashing import sum_keys
 from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.learning import Decision, Learner, Place
-from unlearnspn.marginals import add_codes
 from unlearnspn.network import Factor, Node, Operation
-from unlearnspn.node_rows import difference, rows_after
+from unlearnspn.node_rows import rows_after
 from unlearnspn.rebuilding import CHANGED_OPERATION, LARGE_SHARE, Rebuilt, read_wanted, rebuild
+from unlearnspn.reconsidering import (
+    Change,
+    changes_by_moving,
+    changes_in_place,
+    revise_factors,
+    revise_operation,
+    revise_rows,
+    revise_statistics,
+)
 from unlearnspn.report import ChangedOperation
-from unlearnspn.slices import Rows, Scope, Slice
+from unlearnspn.slices import Rows
 from unlearnspn.threads import on_all_cores
 from unlearnspn.touched import stretches_of
 from unlearnspn.traversal import mark_undigested
@@ -41,40 +47,12 @@ from unlearnspn.walking import (
     walk_back,
 )
 
-_MASK = (1 << 64) - 1
 _NOBODY = np.zeros(0, np.int64)
 _NO_NODE = -1
 
 #: A node whose decisions change, the pairs that were asked there, if they were brought up to date, and which rows leave
 #: and come.
 Changing = tuple[int, Words, Rows, Rows]
-
-
-@dataclass(eq=False)
-class Change:
-    """What changes for a node: rows that leave it, and rows that come, both in increasing order."""
-
-    minus: Rows
-    plus: Rows
-    find_rows: Callable[[], Rows]
-
-    @cached_property
-    def _rows(self) -> Rows:
-        return self.find_rows()
-
-    def rows(self) -> Rows:
-        """Return all rows after the change, in increasing order; found only when asked for, and only once."""
-        return self._rows
-
-    @property
-    def growth(self) -> int:
-        """By how many records the node grows."""
-        return int(self.plus.size - self.minus.size)
-
-    @property
-    def size(self) -> int:
-        """How many rows leave or come."""
-        return int(self.plus.size + self.minus.size)
 
 
 @dataclass(eq=False)
@@ -278,16 +256,12 @@ class Revision:
         """Revise the leaves of a node whose statistics lie outside."""
         for place in self.network.leaves_outside(at):
             scope, statistics = self.network.outside[place]
-            self._keep_outside(place, Factor(scope, self._revise_statistics(scope, statistics, minus, plus)))
+            self._keep_outside(place, Factor(scope, revise_statistics(self.learner, scope, statistics, minus, plus)))
 
     def _keep_outside(self, number: int, statistics: Any) -> None:
         """Put statistics that lie outside in the place of others."""
         self._outside.append((number, self.network.outside[number]))
         self.network.outside[number] = statistics
-
-    def _revise_statistics(self, scope: Scope, statistics: Any, minus: Rows, plus: Rows) -> Any:
-        data = Slice(self.learner.records, self.learner.encoding, scope, 0)
-        return self.learner.leaves[int(scope[0])].revise(statistics, data, minus, plus)
 
     # -- nodes whose decisions change ------------------------------------------------------------------------------
 
@@ -333,7 +307,7 @@ class Revision:
     def _revise_node(self, at: int, change: Change, independence: Any = None) -> None:
         """Put a node in the place of one whose questions are asked again; its independence may be known already."""
         node, place = self.network.shallow(at), self.network.place(at)
-        decision = self.revise_operation(node, place, change, independence)
+        decision = revise_operation(self.learner, node, place, change, independence)
         if decision.operation is not node.operation:
             # What was asked is what learning would ask: only what is below is learned anew.
             self.subnetworks_learned += 1
@@ -343,32 +317,6 @@ class Revision:
             self._revise_split_data(at, node, place, change, decision)
         else:
             self._revise_product(at, node, place, change, decision)
-
-    def revise_operation(self, node: Node, place: Place, change: Change, independence: Any = None) -> Decision:
-        """ReviseOperation: ask the questions again, of the records as they are after the change."""
-        learner, data = self.learner, self.learner.slice(place)
-        assert node.marginals is not None
-        marginals = node.marginals.copy()
-        for rows, sign in ((change.minus, -1), (change.plus, 1)):
-            if rows.size:
-                add_codes(learner.records.codes, rows, place.scope, learner.encoding.sizes, marginals, sign)
-
-        def ask_independence() -> object:
-            if independence is not None:
-                return independence
-            if node.independence is None:
-                return learner.independence.learn(data, change.rows())
-            test = learner.independence
-            return test.revise(node.independence, data, change.minus, change.plus, change.rows)
-
-        def ask_clustering() -> object:
-            if node.clustering is None:
-                return learner.clustering.learn(data, change.rows())
-            clustering = learner.clustering
-            return clustering.revise(node.clustering, data, change.minus, change.plus, change.rows)
-
-        n_records = node.n_records + change.growth
-        return learner.decide(place, n_records, marginals, change.rows, ask_independence, ask_clustering)
 
     def _revise_product(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
         """Match the children by scope: those still there are revised, only new scopes are learned."""
@@ -383,47 +331,24 @@ class Revision:
             else:
                 self.subnetworks_learned += 1
                 parts.append(self.network.grow(learner, learner.factor_place(decision, place, scope), change.rows()))
-        factors = self._revise_factors(node, leaves, change)
-        rows, members = self._revise_rows(node, change)
+        factors = revise_factors(learner, node, leaves, change)
+        rows, members = revise_rows(learner, node, change)
         n_records, below = node.n_records + change.growth, {"parts": tuple(parts), "factors": factors}
         revised = learner.node(decision, place, n_records, rows=rows, members=members, **below)
         self._replace(at, revised, known.values())
         for part in kept:
             self._revise(part, change.minus, change.plus)
 
-    def _revise_factors(self, node: Node, scopes: list[Scope], change: Change) -> tuple[Factor, ...]:
-        """Match the leaves of a product by scope."""
-        known = {factor.scope.tobytes(): factor for factor in node.factors}
-        new = [scope for scope in scopes if scope.tobytes() not in known]
-        learned = iter(self.learner.learn_factors(new, change.rows()) if new else ())
-        return tuple(
-            self._revise_factor(known[scope.tobytes()], change) if scope.tobytes() in known else next(learned)
-            for scope in scopes
-        )
-
-    def _revise_factor(self, factor: Factor, change: Change) -> Factor:
-        scope, statistics = factor
-        if not self.network.inside.has(scope):
-            return Factor(scope, self._revise_statistics(scope, statistics, change.minus, change.plus))
-        if statistics is None:
-            return factor
-        if scope.size > 1:
-            words = self.learner.shift_tree(statistics.copy(), scope, change.minus, -1)
-            return Factor(scope, self.learner.shift_tree(words, scope, change.plus, 1))
-        records, variable = self.learner.records, int(scope[0])
-        words, window = statistics.copy(), plain(records.totals.window(variable))
-        for rows, sign in ((change.minus, -1), (change.plus, 1)):
-            add_values(words, 0, records.values.view(np.int64), rows, int(records.place[variable]), window, sign)
-        return Factor(scope, words)
-
     def _revise_split_data(self, at: int, node: Node, place: Place, change: Change, decision: Decision) -> None:
         """Hand every change to the cluster it concerns, and rows that change sides from one to the other."""
         clustering = self.learner.clustering
         known = dict(zip(node.clusters, _numbers(node.parts), strict=True))
         if clustering.assigns_like(node.clustering, decision.clustering):
-            changes = self._changes_in_place(place, change, decision)
+            changes = changes_in_place(self.learner, place, change, decision)
         else:
-            changes = self._changes_by_moving(known, place, change, decision)
+            before = {c: self._rows_of_cluster(part) for c, part in known.items()}
+            changes, n_moved = changes_by_moving(self.learner, before, place, change, decision)
+            self.rows_moved += n_moved
         parts: dict[int, int] = {}
         for c in np.flatnonzero(clustering.sizes(decision.clustering)).tolist():
             if c in known:
@@ -438,45 +363,12 @@ class Revision:
         for c, part in changes.items():
             self._revise(parts[c], part.minus, part.plus)
 
-    def _changes_in_place(self, place: Place, change: Change, decision: Decision) -> dict[int, Change]:
-        """Sort the change by cluster: all other rows stay where they are, and all other clusters as they are."""
-        data, clustering = self.learner.slice(place), self.learner.clustering
-        rows = np.concatenate([change.minus, change.plus])
-        labels = clustering.assign(decision.clustering, data, rows)
-        left, came = labels[: change.minus.size], labels[change.minus.size :]
-        changes = {}
-        for c in set(labels.tolist()):
-            minus, plus = change.minus[left == c], change.plus[came == c]
-            changes[c] = Change(minus, plus, lambda plus=plus: plus)  # type: ignore[misc]
-        return changes
-
-    def _changes_by_moving(
-        self, known: dict[int, int], place: Place, change: Change, decision: Decision
-    ) -> dict[int, Change]:
-        """Find the rows that change sides."""
-        changes = {}
-        for c, rows in self.learner.split_rows(decision, place, change.rows()).items():
-            before = np.sort(self._rows_of(known[c])) if c in known else rows[:0]
-            minus, plus = difference(before, rows), difference(rows, before)
-            self.rows_moved += len(difference(plus, change.plus))
-            if minus.size or plus.size:
-                changes[c] = Change(minus, plus, lambda rows=rows: rows)  # type: ignore[misc]
-        return changes
-
-    def _revise_rows(self, node: Node, change: Change) -> tuple[Rows | None, tuple[int, int]]:
-        """Bring the rows that a node keeps, if it does, and their fingerprint up to date."""
-        if node.rows is None:
-            return None, node.members
-        keys = self.learner.records.keys
-        left, came = sum_keys(keys, change.minus), sum_keys(keys, change.plus)
-        low, high = ((now - a + b) & _MASK for now, a, b in zip(node.members, left, came, strict=True))
-        return change.rows(), (low, high)
-
     # -- blocks ----------------------------------------------------------------------------------------------------
 
-    def _rows_of(self, at: int) -> Rows:
+    def _rows_of_cluster(self, at: int) -> Rows:
         rows = self.network.rows_of(at)
-        return self.learner.records.rows if rows is None else rows
+        assert rows is not None
+        return rows
 
     def _rows_after(self, at: int, minus: Rows, plus: Rows) -> Rows:
         """Return a node's rows after a change, which those above it may have gone through already."""
