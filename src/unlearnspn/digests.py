@@ -151,30 +151,30 @@ def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
 
 def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes]:
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
-    digests, outdated = network.digests, network.outdated
-    buffer, lines = _describe(network.words, learner.ground, network.root)
-    described = buffer.tobytes()
-    for node, start, middle, end, last, independence, clustering, has_leaves in lines.tolist():
+    digests, outdated, words = network.digests, network.outdated, network.words
+    buffer, lines = _describe(words, learner.ground, network.root)
+    described, described_nodes = buffer.tobytes(), lines.tolist()
+    for node, start, middle, end, last, independence, clustering, has_leaves in described_nodes:
         known = digests.get(node)
         if known is not None:
             outdated.append(known[0])
-        below = [digests[part] for part in buffer[end:last].tolist()] if end < last else []
-        more = _describe_leaves_outside(learner, network, node) if has_leaves else b""
-        more_kept = b""
+        shown, hidden = described[8 * start : 8 * middle], described[8 * middle : 8 * end]
+        if has_leaves:
+            shown += _describe_leaves_outside(learner, network, node)
         if independence < 0:
-            more_kept = _describe_outside(learner, network, node, b"independence", learner.independence, independence)
+            hidden += _describe_outside(learner, network, node, b"independence", learner.independence, independence)
         if clustering < 0:
-            more_kept += _describe_outside(learner, network, node, b"clustering", learner.clustering, clustering)
-        released = _hash([described[8 * start : 8 * middle], more, *[each for each, _ in below]])
-        kept = [described[8 * middle : 8 * end], more_kept, *[each for _, each in below], released]
-        digests[node] = released, _hash(kept)
+            hidden += _describe_outside(learner, network, node, b"clustering", learner.clustering, clustering)
+        if end < last:
+            below = [digests[part] for part in buffer[end:last].tolist()]
+            shown += b"".join([each for each, _ in below])
+            hidden += b"".join([each for _, each in below])
+        released = blake2b(shown, digest_size=_SIZE).digest()
+        digests[node] = released, blake2b(hidden + released, digest_size=_SIZE).digest()
     # Not before: until all are known, an interruption or an error has all of them hashed again.
-    network.words[lines[:, 0] + DIGESTED] = 1
+    for node, *_ in described_nodes:
+        words[node + DIGESTED] = 1
     return digests[network.root]
-
-
-def _hash(parts: list[bytes]) -> bytes:
-    return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
 
 def _describe_leaves_outside(learner: Learner, network: FlatNetwork, at: int) -> bytes:
