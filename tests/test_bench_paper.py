@@ -47,6 +47,18 @@ def test_a_removal_that_removes_nothing_is_found_out(sample, monkeypatch):
         removal.remove_one_by_one(sample, SPN, 3)
 
 
+def test_every_round_is_checked(sample, monkeypatch):
+    unlearn, calls = SPN.unlearn, []
+
+    def unlearn_but_once(self, ids, **options):
+        calls.append(ids)
+        return unlearn(self, ids, dry_run=len(calls) == 3 * removal._ROUNDS)
+
+    monkeypatch.setattr(SPN, "unlearn", unlearn_but_once)
+    with pytest.raises(NotRetrainedError, match="3 removals"):
+        removal.remove_one_by_one(sample, SPN, 3)
+
+
 def test_one_record_is_left_at_the_end():
     wine = Source.of(load("wine")).sample(seed=0)
     short = replace(wine, data=replace(wine.data, frame=wine.data.frame.iloc[:4]))
