@@ -80,7 +80,7 @@ class Ground(structref.StructRefProxy):
     def __getattr__(self, name: str) -> Any:
         """Return the type, or what compiled code is handed, once it is asked for."""
         if name == "_type":
-            value = GroundType([(field, typeof(value)) for field, value in vars(self).items()])
+            value = _type_of(self)
         elif name == "_meminfo":
             value = make_ground(*vars(self).values())._meminfo
         else:
@@ -88,6 +88,26 @@ class Ground(structref.StructRefProxy):
         setattr(self, name, value)
         return value
 
+
+def _type_of(ground: Ground) -> GroundType:
+    """Return the type of a ground; to find those of its fields takes longer than to see that they are as before."""
+    fields = vars(ground)
+    kinds = tuple([_kind_of(value) for value in fields.values()])
+    if kinds not in _KNOWN_TYPES:
+        _KNOWN_TYPES[kinds] = GroundType([(name, typeof(value)) for name, value in fields.items()])
+    return _KNOWN_TYPES[kinds]
+
+
+def _kind_of(value: Any) -> object:
+    """Return what the type of a value follows from."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    return type(value)
+
+
+#: By the kinds of a ground's fields.
+_KNOWN_TYPES: dict[tuple[object, ...], GroundType] = {}
 
 structref.define_proxy(Ground, GroundType, list(Ground.__annotations__))
 
