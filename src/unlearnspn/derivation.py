@@ -81,7 +81,7 @@ def _express_leaves(learner: Learner, leaves: Leaves) -> list[Expression]:
     key, scope, marginals, factors = leaves
     records, encoding, smoothing = learner.records, learner.encoding, learner.smoothing
     alone = [int(own[0]) for own, _ in factors if own.size == 1]
-    smoothed = [variable for variable in alone if smoothing.applies[variable]]
+    smoothed = sorted(variable for variable in alone if smoothing.applies[variable])
     known = dict(zip(smoothed, express_marginals(marginals, scope, encoding.sizes, smoothed, smoothing), strict=True))
     counts = learner.counts_by_variable(scope, marginals) if len(smoothed) < len(alone) else {}
 
