@@ -226,10 +226,7 @@ class CategoricalCoder:
     @classmethod
     def learn(cls, key: int, categories: Sequence[Category]) -> CategoricalCoder:
         """Learn the codes of the given distinct categories, in the order of their tokens."""
-        by_name = {token(category): category for category in categories}
-        names = sorted(by_name)
-        index = {name: code for code, name in enumerate(names)}
-        return cls(key, tuple(map(by_name.__getitem__, names)), index, *_name_categories(key, names))
+        return cls(key, (), {}, np.zeros(0, np.uint64), _no_digests(0)).extend(categories)
 
     @classmethod
     def by_code(cls, key: int, categories: Sequence[Category | None]) -> CategoricalCoder:
@@ -239,8 +236,6 @@ class CategoricalCoder:
 
     def extend(self, categories: Sequence[Category]) -> CategoricalCoder:
         """Give a code to every category that has none, free codes first."""
-        if not self.categories:
-            return CategoricalCoder.learn(self.key, categories)
         new = [category for category in sorted(categories, key=token) if token(category) not in self.index]
         if not new:
             return self

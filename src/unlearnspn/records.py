@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -288,10 +287,8 @@ class Records:
         self.encoding = Encoding.of(coders)
         for v in np.flatnonzero(~self.is_numeric).tolist():
             start, end = self.encoding.level_starts[v : v + 2]
-            # The first place is for what is missing.
-            places = np.add(self.levels[rows, self.place[v]], 1, dtype=np.int64)
-            counts = np.bincount(places, minlength=end - start + 1)
-            self.totals.level_counts[start:end] = counts[1:]
+            levels = self.levels[rows, self.place[v]]
+            self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
 
@@ -402,7 +399,7 @@ class Records:
         coder = coder.extend(factor.categories)
         if len(coder.categories) > _MOST_IN_TWO_BYTES:
             self._size_levels(len(coder.categories))
-        self.levels[rows, place] = np.array([*coder.levels(factor.categories), -1], np.int32)[factor.places]
+        self.levels[rows, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
         return coder
 
     def _write_codes(self, rows: Rows, coders: Sequence[Coder], variables: Sequence[int] | None = None) -> None:
@@ -434,7 +431,6 @@ def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bo
         list(pool.map(act, variables))
 
 
-@lru_cache(1024)
 def _variable_key(variable: int) -> int:
     return derive_key(0, "variable", variable.to_bytes(4, "little"))
 

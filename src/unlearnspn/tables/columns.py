@@ -33,8 +33,6 @@ _ADVICE_FOR = {
     **dict.fromkeys(("Binary", "bytes", "bytearray", "memoryview", "BytesDType"), _BYTES),
 }
 _FLAGS = [False, True]
-#: Integers that are no further from each other are counted, in however short a column.
-_FEW = 256
 
 
 class Factor(NamedTuple):
@@ -107,7 +105,7 @@ class Column:
         if self.family is Family.EMPTY:
             return Factor([], np.full(len(self), -1, np.int64))
         if self.family is Family.NUMBER:
-            return _factor_integers(self.values) or _factor_numbers(self.numbers())
+            return _factor_numbers(self.numbers())
         distinct, places = self.distinct, self.values
         if distinct is None:
             distinct, places = _encode_objects(self.values.tolist(), self.family)
@@ -286,20 +284,6 @@ def _merge_factor(categories: list[Category], places: npt.NDArray[np.int64]) -> 
 
 def _number_category(number: float) -> Category:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
-
-
-def _factor_integers(values: npt.NDArray[Any]) -> Factor | None:
-    """Return whole numbers as categories; None if they are no integers, or too far from each other to count them."""
-    if values.dtype.kind not in "iu" or values.size == 0:
-        return None
-    first, last = int(values.min()), int(values.max())
-    if last - first > max(values.size, _FEW) or max(-first, last) >= 2**53:
-        return None
-    offsets = np.subtract(values, first, dtype=np.int64)
-    occurs = np.bincount(offsets) > 0
-    distinct = np.flatnonzero(occurs)
-    places = offsets if distinct.size == occurs.size else (np.cumsum(occurs) - 1)[offsets]
-    return Factor([*(distinct + first).tolist()], places)
 
 
 def _factor_numbers(numbers: npt.NDArray[np.float64]) -> Factor:

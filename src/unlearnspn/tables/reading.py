@@ -183,17 +183,17 @@ def _open_frame(frame: Any) -> OpenTable:
     }
     if frame.implementation not in libraries:
         frame = nw.from_native(frame.to_pandas())
-    library, labels, native = libraries[frame.implementation], list(frame.columns), frame.to_native()
+    library, labels = libraries[frame.implementation], list(frame.columns)
+    names, series = [str(label) for label in labels], list(frame.iter_columns())
     holder = holder_of(library)
-    names, columns = [str(label) for label in labels], holder.columns(native)
 
     def read(position: int) -> Column:
-        column = columns[position]
-        if isinstance(getattr(column, "dtype", None), np.dtype) and column.dtype.kind in "fiu":
-            return read_vector(names[position], column.to_numpy())
-        return read_series(names[position], nw.from_native(column, series_only=True), holder)
+        return read_series(names[position], series[position], holder)
 
-    return OpenTable(library, native, names, labels, len(frame), read, columns.__getitem__)
+    def own_column(position: int) -> Any:
+        return series[position].to_native()
+
+    return OpenTable(library, frame.to_native(), names, labels, len(frame), read, own_column)
 
 
 def _open_array(X: Any) -> OpenTable:
@@ -214,12 +214,15 @@ def _open_array(X: Any) -> OpenTable:
             "Reshape your data with X.reshape(-1, 1) if it has one column"
         )
     numbers = list(range(array.shape[1]))
-    names, columns = [f"x{number}" for number in numbers], holder_of(library).columns(array)
+    names = [f"x{number}" for number in numbers]
 
     def read(position: int) -> Column:
-        return read_vector(names[position], _unmasked(columns[position]))
+        return read_vector(names[position], _unmasked(array[:, position]))
 
-    return OpenTable(library, array, names, numbers, array.shape[0], read, columns.__getitem__)
+    def own_column(position: int) -> Any:
+        return array[:, position]
+
+    return OpenTable(library, array, names, numbers, array.shape[0], read, own_column)
 
 
 def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:

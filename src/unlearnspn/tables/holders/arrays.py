@@ -26,10 +26,6 @@ _TEXT, _VARIABLE_TEXT, _BOOLEAN, _OBJECTS = "U", "T", "b", "O"
 class Arrays:
     """Two-dimensional arrays: one type for all columns."""
 
-    def columns(self, table: Array) -> Sequence[Array]:
-        """Return the columns of a table."""
-        return [table[:, position] for position in range(table.shape[1])]
-
     def type_of(self, column: Array) -> CellType:
         """Return the type of one of the columns."""
         dtype = column.dtype

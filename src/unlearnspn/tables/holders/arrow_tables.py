@@ -21,11 +21,6 @@ _TEXTS = ("string", "large_string", "string_view")
 class ArrowTables:
     """Tables of chunked arrays."""
 
-    def columns(self, table: Any) -> Sequence[Any]:
-        """Return the columns of a table."""
-        columns: list[Any] = table.columns
-        return columns
-
     def type_of(self, column: Any) -> CellType:
         """Return the type of one of the columns."""
         return self.describe(column.type)

@@ -118,10 +118,6 @@ def as_objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
 class Holder(Protocol):
     """What reads and writes the tables of one library."""
 
-    def columns(self, table: Any) -> Sequence[Any]:
-        """Return the columns of a table, as the library has them."""
-        ...
-
     def type_of(self, column: Any) -> CellType:
         """Return the type of one of the library's columns, without any of its values."""
         ...

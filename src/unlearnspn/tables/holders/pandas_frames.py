@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,17 +23,11 @@ _KNOWN = (*_INTEGERS, *_NULLABLE_INTEGERS, *_FLOATS, *_NULLABLE_FLOATS, "bool", 
 class PandasFrames:
     """Frames of pandas' series; every column may be missing in a way of its own."""
 
-    def columns(self, table: Any) -> Sequence[Any]:
-        """Return the columns of a frame."""
-        return [column for _, column in table.items()]
-
     def type_of(self, column: Any) -> CellType:
         """Return the type of one of the columns; the categories of a categorical one are not kept."""
         return self._describe(column.dtype)
 
     def _describe(self, dtype: Any) -> CellType:
-        if isinstance(dtype, np.dtype):
-            return _describe_numpy(dtype)
         pd = import_library("pandas")
         if isinstance(dtype, pd.CategoricalDtype):
             return CellType("category", (bool(dtype.ordered),), self._describe(dtype.categories.dtype))
@@ -44,7 +37,8 @@ class PandasFrames:
             return CellType("string", (dtype.storage, "NA" if dtype.na_value is pd.NA else "nan"))
         if isinstance(dtype, pd.SparseDtype):
             return self._describe(dtype.subtype)
-        return _named(getattr(dtype, "name", ""))
+        name = getattr(dtype, "name", "")
+        return CellType(name) if name in _KNOWN else ANYTHING
 
     def encode(self, column: Any) -> Encoded | None:
         """Return distinct values and places by pandas' own codes."""
@@ -130,16 +124,6 @@ class PandasFrames:
         for position, column in columns.items():
             filled[table.columns[position]] = column
         return filled
-
-
-@lru_cache
-def _describe_numpy(dtype: np.dtype[Any]) -> CellType:
-    """Return the type of numpy's columns, whose names numpy makes anew whenever they are asked for."""
-    return _named(dtype.name)
-
-
-def _named(name: str) -> CellType:
-    return CellType(name) if name in _KNOWN else ANYTHING
 
 
 def _numbers(name: str, cells: Cells) -> Any | None:

@@ -22,11 +22,6 @@ _KNOWN = (*_INTEGERS, *_WIDE_INTEGERS, *_FLOATS, *_CATEGORIES, "Boolean", "Strin
 class PolarsFrames:
     """Frames of polars' series."""
 
-    def columns(self, table: Any) -> Sequence[Any]:
-        """Return the columns of a frame."""
-        columns: list[Any] = table.get_columns()
-        return columns
-
     def type_of(self, column: Any) -> CellType:
         """Return the type of one of the columns; the categories of an Enum are not kept."""
         dtype = column.dtype
