@@ -36,12 +36,11 @@ def on_all_cores(
     Ctrl-C waits for threads, for nothing else can end them.
     """
 
-    if len(jobs) == 1 or not pays_on_all_cores(kernel, len(jobs), sum(sizes)):
-        return [finish(kernel(*job)) for job in jobs]
-
     def do(job: tuple[Any, ...]) -> Any:
         return finish(kernel(*job))
 
+    if not pays_on_all_cores(kernel, len(jobs), sum(sizes)):
+        return [do(job) for job in jobs]
     with Uninterrupted(), ThreadPoolExecutor(min(n_cores(), len(jobs))) as pool:
         largest_first = sorted(range(len(jobs)), key=sizes.__getitem__, reverse=True)
         futures = {number: pool.submit(do, jobs[number]) for number in largest_first}

@@ -25,7 +25,7 @@ from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.leaves.edge_tables import Alphabets, find_pairs
-from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, readable
+from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, in_arrays, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.tree import Tree, TreeData, learn_tree
@@ -169,10 +169,8 @@ class TreeLeaf:
             takes, variables = self.settings.takes, range(len(self.leaves))
             joins = [takes(leaf, data.encoding, v) for v, leaf in enumerate(self.leaves)]
             outcomes = [self._outcomes(data, v) if joins[v] else NO_OUTCOMES for v in variables]
-            starts = np.cumsum([0, *(len(each.levels) for each in outcomes)])
-            codes = np.concatenate([each.levels for each in outcomes]).astype(np.int64) + 1
-            known = Alphabets(starts, codes, np.array([each.unseen for each in outcomes], np.float64))
-            self._known_alphabets[data.encoding] = known
+            starts, levels, unseen = in_arrays(outcomes)
+            known = self._known_alphabets[data.encoding] = Alphabets(starts, levels + 1, unseen)
         return known
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:

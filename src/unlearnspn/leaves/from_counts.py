@@ -40,6 +40,13 @@ class Outcomes(NamedTuple):
 NO_OUTCOMES = Outcomes((), np.zeros(0, np.int64), 0.0)
 
 
+def in_arrays(outcomes: Sequence[Outcomes]) -> tuple[Counts, Counts, npt.NDArray[np.float64]]:
+    """Return where the levels of each variable start, and at the end how many there are; all levels; what is unseen."""
+    starts = np.cumsum([0, *(len(each.levels) for each in outcomes)])
+    levels = np.concatenate([each.levels for each in outcomes]).astype(np.int64)
+    return starts, levels, np.array([each.unseen for each in outcomes], np.float64)
+
+
 @runtime_checkable
 class HasOutcomes(Protocol):
     """A leaf of a categorical variable that can be part of a joint distribution of several."""
@@ -110,13 +117,9 @@ def smoothing_of(leaves: Sequence[object], data: Slice) -> Smoothing:
         cast(FromCounts, leaf).outcomes(data, variable) if applies[variable] else NO_OUTCOMES
         for variable, leaf in enumerate(leaves)
     ]
-    return Smoothing(
-        np.array(applies, np.bool_),
-        np.cumsum([0, *(len(each.levels) for each in outcomes)]),
-        np.concatenate([each.levels for each in outcomes]),
-        np.array([float(getattr(leaf, "alpha", 0.0)) for leaf in leaves]),
-        np.array([each.unseen for each in outcomes], np.float64),
-    )
+    starts, levels, unseen = in_arrays(outcomes)
+    alphas = np.array([float(getattr(leaf, "alpha", 0.0)) for leaf in leaves])
+    return Smoothing(np.array(applies, np.bool_), starts, levels, alphas, unseen)
 
 
 def _expresses_alike(kind: type[FromCounts]) -> bool:

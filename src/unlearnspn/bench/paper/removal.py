@@ -37,11 +37,10 @@ def remove_one_by_one(sample: Sample, make: Callable[..., SPN], removals: int) -
     Both are timed until the model's digests are known, which a removal reports. All removals take less time than some
     trainings: they are done in several rounds, between which trainings are, so that both find the machine alike.
     """
-    ids = sample.data.frame.index.tolist()
-    n_removals = min(removals, len(ids) - 1)
+    leaving = _leaving(sample, removals)
     rounds, unlearned, retrain, retrained = [], [], [], []
-    for some in np.array_split(np.arange(n_removals), _ROUNDS):
-        seconds, digests = _remove(sample, make, ids[:n_removals])
+    for some in np.array_split(np.arange(len(leaving)), _ROUNDS):
+        seconds, digests = _remove(sample, make, leaving)
         rounds.append(seconds)
         unlearned.append(digests)
         for place in some.tolist():
@@ -52,6 +51,12 @@ def remove_one_by_one(sample: Sample, make: Callable[..., SPN], removals: int) -
         for place, (found, expected) in enumerate(zip(digests, retrained, strict=True), start=1):
             require_equal(found, expected, f"{sample.data.name}, seed {sample.seed}, {place} removals")
     return Removals([fmean(seconds) for seconds in zip(*rounds, strict=True)], retrain)
+
+
+def _leaving(sample: Sample, removals: int) -> list[RecordId]:
+    """Return the records to remove; one is left at the end."""
+    ids: list[RecordId] = sample.data.frame.index.tolist()
+    return ids[: min(removals, len(ids) - 1)]
 
 
 def _remove(sample: Sample, make: Callable[..., SPN], leaving: Sequence[RecordId]) -> tuple[list[float], list[Digests]]:
@@ -79,8 +84,7 @@ def _retrain(sample: Sample, make: Callable[..., SPN], n_removed: int) -> tuple[
 
 def warm_up(sample: Sample, make: Callable[..., SPN], removals: int) -> None:
     """Remove the same records before time is taken, for numba compiles, or loads, what is needed first then."""
-    ids = sample.data.frame.index.tolist()
-    _remove(sample, make, ids[: min(removals, len(ids) - 1)])
+    _remove(sample, make, _leaving(sample, removals))
 
 
 def new_section(removals: int, peer_trainings: int | None) -> Section:
