@@ -202,7 +202,7 @@ def test_what_was_derived_before_is_used_again_and_forgotten_with_its_nodes():
 
     def names():
         """Return the digests by which expressions are remembered: those of all nodes but leaves."""
-        return {network.digests[node][0] for node in network.below(network.root)}
+        return {network.released_digest(node) for node in network.below(network.root)}
 
     spn.circuit_  # noqa: B018
     before = dict(derivation._known)
@@ -319,5 +319,6 @@ def test_parameters_from_before_a_removal_are_forgotten_at_once():
     model = spn._model
     row = next(row for row in range(400) if not spn.unlearn(row, dry_run=True).recoded)
     spn.unlearn(row)
-    alive = {released for released, _ in model.network.digests.values()}
+    network = model.network
+    alive = {network.released_digest(node) for node in network.below(network.root)}
     assert set(model._derivation._known) <= alive

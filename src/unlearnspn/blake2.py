@@ -1,4 +1,4 @@
-"""Digests of many lines, added up: BLAKE2b (RFC 7693), of several lines at a time.
+"""BLAKE2b (RFC 7693) in compiled code: of a message of words, and of many lines, added up, several at a time.
 
 To call a library for a line takes longer than to digest it, and the processor can do the same to several lines at once:
 compiled code takes a fifth of the time. Until it pays to compile it the library is called.
@@ -18,7 +18,7 @@ Words = npt.NDArray[np.uint64]
 _Words = tuple[np.uint64, ...]
 
 #: How many words a digest has, and how many of a line are taken in at a time.
-DIGEST_WORDS, _BLOCK = 8, 16
+DIGEST_WORDS, BLOCK_WORDS = 8, 16
 #: So many lines at a time, of which the compiler sees that it can do the same to several; of fewer it does not.
 _LANES = 16
 #: The fractions of the square roots of the first primes, by which words are stirred.
@@ -32,8 +32,9 @@ _ROOTS: _Words = (
     np.uint64(0x1F83D9ABFB41BD6B),
     np.uint64(0x5BE0CD19137E2179),
 )
-#: What says of a digest that it has 64 bytes, no key, and no other digests below.
-_SETTINGS = np.uint64(0x01010040)
+#: What says of a digest that it has 64 bytes, or 32, no key, and no other digests below.
+_SETTINGS, _SHORT_SETTINGS = np.uint64(0x01010040), np.uint64(0x01010020)
+_ALL_BITS = ~np.uint64(0)
 
 
 def total_by_library(lines: Lines) -> Words:
@@ -52,7 +53,7 @@ def total_digest(lines: Lines) -> Words:
     True
     """
     total = np.zeros(DIGEST_WORDS, np.uint64)
-    states, blocks = np.zeros(DIGEST_WORDS * _LANES, np.uint64), np.zeros(_BLOCK * _LANES, np.uint64)
+    states, blocks = np.zeros(DIGEST_WORDS * _LANES, np.uint64), np.zeros(BLOCK_WORDS * _LANES, np.uint64)
     for first in range(0, len(lines), _LANES):
         some = lines[first : first + _LANES]
         _digest(some, states, blocks)
@@ -68,37 +69,58 @@ def _digest(lines: Lines, states: Words, blocks: Words) -> None:
     width = lines.shape[1]
     for k in range(DIGEST_WORDS):
         states[k * _LANES : (k + 1) * _LANES] = _ROOTS[k] ^ (_SETTINGS if k == 0 else np.uint64(0))
-    for start in range(0, width, _BLOCK):
-        end = min(start + _BLOCK, width)
-        for k in range(_BLOCK):
+    for start in range(0, width, BLOCK_WORDS):
+        end = min(start + BLOCK_WORDS, width)
+        for k in range(BLOCK_WORDS):
             for lane in range(len(lines)):
                 blocks[k * _LANES + lane] = lines[lane, start + k] if start + k < end else 0
-        last = ~np.uint64(0) if end == width else np.uint64(0)
-        _compress(states, blocks, np.uint64(8 * end), last)
+        _compress(states, blocks, np.uint64(8 * end), _ALL_BITS if end == width else np.uint64(0))
 
 
 @kernel
 def _compress(states: Words, blocks: Words, n_bytes: np.uint64, last: np.uint64) -> None:
     """Take a block of each line in; told are how many bytes have been taken then, and all bits if these are all."""
     for lane in range(_LANES):
-        a, b, c, d, e, f, g, h = _eight(blocks, lane)
-        i, j, k, l, m, n, o, p = _eight(blocks, lane + 8 * _LANES)  # noqa: E741
-        s0, s1, s2, s3, s4, s5, s6, s7 = state = _eight(states, lane)
-        r0, r1, r2, r3, r4, r5, r6, r7 = _ROOTS
-        mix: _Words = s0, s1, s2, s3, s4, s5, s6, s7, r0, r1, r2, r3, r4 ^ n_bytes, r5, r6 ^ last, r7
-        mix = _stir(mix, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
-        mix = _stir(mix, o, k, e, i, j, p, n, g, b, m, a, c, l, h, f, d)
-        mix = _stir(mix, l, i, m, a, f, c, p, n, k, o, d, g, h, b, j, e)
-        mix = _stir(mix, h, j, d, b, n, m, l, o, c, g, f, k, e, a, p, i)
-        mix = _stir(mix, j, a, f, h, c, e, k, p, o, b, l, m, g, i, d, n)
-        mix = _stir(mix, c, m, g, k, a, l, i, d, e, n, h, f, p, o, b, j)
-        mix = _stir(mix, m, f, b, p, o, n, e, k, a, h, g, d, j, c, i, l)
-        mix = _stir(mix, n, l, h, o, m, b, d, j, f, a, p, e, i, g, c, k)
-        mix = _stir(mix, g, p, o, j, l, d, a, i, m, c, n, h, b, e, k, f)
-        mix = _stir(mix, k, c, i, e, h, g, b, f, p, l, j, o, d, m, n, a)
-        mix = _stir(mix, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
-        mix = _stir(mix, o, k, e, i, j, p, n, g, b, m, a, c, l, h, f, d)
-        _put_eight(states, lane, state, mix)
+        _take_in(states, blocks, lane, _LANES, n_bytes, last)
+
+
+@kernel
+def digest_message(message: Lines, n_words: int, state: Words, block: Words) -> None:
+    """Digest so many words of a message, at least one: the first four words of the state are its digest of 32 bytes.
+
+    The state has room for eight words, and the block for sixteen.
+    """
+    for k in range(DIGEST_WORDS):
+        state[k] = _ROOTS[k]
+    state[0] ^= _SHORT_SETTINGS
+    for start in range(0, n_words, BLOCK_WORDS):
+        end = min(start + BLOCK_WORDS, n_words)
+        for k in range(BLOCK_WORDS):
+            block[k] = np.uint64(message[start + k]) if start + k < end else np.uint64(0)
+        _take_in(state, block, 0, 1, np.uint64(8 * end), _ALL_BITS if end == n_words else np.uint64(0))
+
+
+@inlined
+def _take_in(states: Words, blocks: Words, lane: int, n_lanes: int, n_bytes: np.uint64, last: np.uint64) -> None:
+    """Take the block of one lane in."""
+    a, b, c, d, e, f, g, h = _eight(blocks, lane, n_lanes)
+    i, j, k, l, m, n, o, p = _eight(blocks, lane + 8 * n_lanes, n_lanes)  # noqa: E741
+    s0, s1, s2, s3, s4, s5, s6, s7 = state = _eight(states, lane, n_lanes)
+    r0, r1, r2, r3, r4, r5, r6, r7 = _ROOTS
+    mix: _Words = s0, s1, s2, s3, s4, s5, s6, s7, r0, r1, r2, r3, r4 ^ n_bytes, r5, r6 ^ last, r7
+    mix = _stir(mix, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+    mix = _stir(mix, o, k, e, i, j, p, n, g, b, m, a, c, l, h, f, d)
+    mix = _stir(mix, l, i, m, a, f, c, p, n, k, o, d, g, h, b, j, e)
+    mix = _stir(mix, h, j, d, b, n, m, l, o, c, g, f, k, e, a, p, i)
+    mix = _stir(mix, j, a, f, h, c, e, k, p, o, b, l, m, g, i, d, n)
+    mix = _stir(mix, c, m, g, k, a, l, i, d, e, n, h, f, p, o, b, j)
+    mix = _stir(mix, m, f, b, p, o, n, e, k, a, h, g, d, j, c, i, l)
+    mix = _stir(mix, n, l, h, o, m, b, d, j, f, a, p, e, i, g, c, k)
+    mix = _stir(mix, g, p, o, j, l, d, a, i, m, c, n, h, b, e, k, f)
+    mix = _stir(mix, k, c, i, e, h, g, b, f, p, l, j, o, d, m, n, a)
+    mix = _stir(mix, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+    mix = _stir(mix, o, k, e, i, j, p, n, g, b, m, a, c, l, h, f, d)
+    _put_eight(states, lane, n_lanes, state, mix)
 
 
 @inlined
@@ -153,28 +175,28 @@ def _turn(word: np.uint64, n_bits: int) -> np.uint64:
 
 
 @inlined
-def _eight(words: Words, at: int) -> _Words:
+def _eight(words: Words, at: int, step: int) -> _Words:
     """Return eight words of a lane."""
     return (
         words[at],
-        words[at + _LANES],
-        words[at + 2 * _LANES],
-        words[at + 3 * _LANES],
-        words[at + 4 * _LANES],
-        words[at + 5 * _LANES],
-        words[at + 6 * _LANES],
-        words[at + 7 * _LANES],
+        words[at + step],
+        words[at + 2 * step],
+        words[at + 3 * step],
+        words[at + 4 * step],
+        words[at + 5 * step],
+        words[at + 6 * step],
+        words[at + 7 * step],
     )
 
 
 @inlined
-def _put_eight(states: Words, at: int, state: _Words, mix: _Words) -> None:
+def _put_eight(states: Words, at: int, step: int, state: _Words, mix: _Words) -> None:
     """Write what has become of a lane's state."""
     states[at] = state[0] ^ mix[0] ^ mix[8]
-    states[at + _LANES] = state[1] ^ mix[1] ^ mix[9]
-    states[at + 2 * _LANES] = state[2] ^ mix[2] ^ mix[10]
-    states[at + 3 * _LANES] = state[3] ^ mix[3] ^ mix[11]
-    states[at + 4 * _LANES] = state[4] ^ mix[4] ^ mix[12]
-    states[at + 5 * _LANES] = state[5] ^ mix[5] ^ mix[13]
-    states[at + 6 * _LANES] = state[6] ^ mix[6] ^ mix[14]
-    states[at + 7 * _LANES] = state[7] ^ mix[7] ^ mix[15]
+    states[at + step] = state[1] ^ mix[1] ^ mix[9]
+    states[at + 2 * step] = state[2] ^ mix[2] ^ mix[10]
+    states[at + 3 * step] = state[3] ^ mix[3] ^ mix[11]
+    states[at + 4 * step] = state[4] ^ mix[4] ^ mix[12]
+    states[at + 5 * step] = state[5] ^ mix[5] ^ mix[13]
+    states[at + 6 * step] = state[6] ^ mix[6] ^ mix[14]
+    states[at + 7 * step] = state[7] ^ mix[7] ^ mix[15]

@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 
 from unlearnspn.circuit.expressions import Expression, mixture, product
-from unlearnspn.flat_network import FlatNetwork
+from unlearnspn.exact_sum import Words
+from unlearnspn.flat_network import SHORT_DIGEST, FlatNetwork
 from unlearnspn.learning import Learner
 from unlearnspn.leaves.from_counts import express_marginals
 from unlearnspn.network import Factor, Operation
 from unlearnspn.node_blocks import Leaves
 from unlearnspn.slices import Slice
+
+_SIZE = 8 * SHORT_DIGEST
 
 
 class Derivation:
@@ -28,13 +31,17 @@ class Derivation:
         #: The digests that several sub-networks have.
         self._several: set[bytes] = set()
 
-    def forget(self, names: list[bytes]) -> None:
-        """Forget sub-networks that are not there any more, by their digests.
+    def forget(self, outdated: list[Words]) -> None:
+        """Forget sub-networks that are not there any more, by the words of their digests.
 
         If an equal one is still there, what stands above it goes on to use the expression that is to be forgotten, and
         would not share it with those that are derived from now on, as it would if all were derived at once. Then all
         are.
         """
+        if not self._known:
+            return
+        words = b"".join([digests.tobytes() for digests in outdated])
+        names = [words[start : start + _SIZE] for start in range(0, len(words), _SIZE)]
         if not self._several.isdisjoint(names):
             self._known, self._several = {}, set()
         for name in names:
@@ -51,7 +58,7 @@ class Derivation:
         return expression
 
     def _express(self, learner: Learner, network: FlatNetwork, at: int) -> Expression:
-        name = network.digests[at][0]
+        name = network.released_digest(at)
         expression = self._used.get(name) or self._known.get(name)
         if expression is not None:
             self._keep_below(network, at)
@@ -69,7 +76,7 @@ class Derivation:
     def _keep_below(self, network: FlatNetwork, at: int) -> None:
         """Remember what a known expression consists of, and which parts of it occur elsewhere, too."""
         for node in network.below(at):
-            name = network.digests[node][0]
+            name = network.released_digest(node)
             if name in self._used:
                 self._several.add(name)
             elif name in self._known:

@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.arrays import extended, with_room
+from unlearnspn.arrays import extended, put, with_room
+from unlearnspn.blake2 import BLOCK_WORDS, DIGEST_WORDS, digest_message
 from unlearnspn.blocks import (
     CLUSTERING,
     DIGESTED,
+    HEAD,
     INDEPENDENCE,
     KEY,
     MARGINALS,
     MEMBERS,
+    N_PARTS,
     N_RECORDS,
     OPERATION,
     TREE,
@@ -31,21 +34,23 @@ from unlearnspn.blocks import (
 )
 from unlearnspn.clustering import Clustering
 from unlearnspn.clustering.rounds import describe_rounds
-from unlearnspn.compiling import kernel, late_kernel
+from unlearnspn.compiling import as_written, kernel, late_kernel
 from unlearnspn.exact_sum import Words
-from unlearnspn.flat_network import FlatNetwork
+from unlearnspn.flat_network import SHORT_DIGEST, FlatNetwork
 from unlearnspn.ground import Ground, space_of
-from unlearnspn.hashing import fingerprint, mix64
+from unlearnspn.hashing import Keys, fingerprint, mix64
 from unlearnspn.independence import IndependenceTest, asked_pairs
 from unlearnspn.learning import Learner
 from unlearnspn.shifting import rounds_of
 from unlearnspn.slices import Counts, Slice
 from unlearnspn.totals import Totals
-from unlearnspn.traversal import has_leaves_outside, undigested
+from unlearnspn.traversal import has_outside, undigested
 
 FORMAT = b"unlearnspn 3"
 _SIZE = 32
 _MASK = (1 << 64) - 1
+_NOTHING = np.zeros(0, np.int64)
+_read_parts, _has_outside = as_written(parts_at), as_written(has_outside)
 
 
 @kernel
@@ -114,67 +119,130 @@ def _describe_kept(words: Words, ground: Ground, node: int, buffer: Words, used:
     return buffer, used
 
 
-def _steps_of_describing(words: Words, ground: Ground, root: int) -> int:
+@kernel
+def _describe_node(words: Words, ground: Ground, node: int, buffer: Words, used: int) -> tuple[Words, int, int]:
+    """Write what a node is behind other words; return all, and where that ends which is released, and what is kept."""
+    scope, head = scope_at(words, node), np.empty(4, np.int64)
+    head[0], head[1] = words[node + OPERATION], words[node + N_RECORDS]
+    head[2], head[3] = scope.size, words[node + N_PARTS]
+    buffer = extended(buffer, used, head)
+    buffer = extended(buffer, used + head.size, scope)
+    buffer, middle = _describe_leaves(words, ground, node, buffer, used + head.size + scope.size)
+    buffer, end = _describe_kept(words, ground, node, buffer, middle)
+    return buffer, middle, end
+
+
+def _steps_of_describing(words: Words, ground: Ground, nodes: Words) -> int:
+    return 200 * nodes.size
+
+
+@late_kernel(_steps_of_describing)
+def _describe(words: Words, ground: Ground, nodes: Words) -> tuple[Words, Counts]:
+    """Write what nodes are as words, and for each where those start that are released, those that are kept, and end."""
+    buffer, used = np.empty(1024, np.int64), 0
+    lines = np.empty((nodes.size, 3), np.int64)
+    for i in range(nodes.size):
+        lines[i, 0] = used
+        buffer, lines[i, 1], used = _describe_node(words, ground, nodes[i], buffer, used)
+        lines[i, 2] = used
+    return buffer[:used], lines
+
+
+def _digest_by_library(words: Words, digests: Words, ground: Ground, root: int, outside: Words) -> Words:
+    """Digest one node after another."""
+    nodes = undigested(words, root)
+    buffer, lines = _describe(words, ground, nodes)
+    places, at = nodes // HEAD, 0
+    before = digests[places, :SHORT_DIGEST]
+    for node, place, (start, middle, end) in zip(nodes.tolist(), places.tolist(), lines.tolist(), strict=True):
+        shown, hidden = [buffer[start:middle]], [buffer[middle:end]]
+        if _has_outside(words, node):
+            first, second = at + 2, at + 2 + int(outside[at])
+            at = second + int(outside[at + 1])
+            shown.append(outside[first:second])
+            hidden.append(outside[second:at])
+        below = digests[_read_parts(words, node) // HEAD]
+        released = _digest([*shown, below[:, :SHORT_DIGEST]])
+        digests[place, :SHORT_DIGEST] = released
+        digests[place, SHORT_DIGEST:] = _digest([*hidden, below[:, SHORT_DIGEST:], released])
+    words[nodes + DIGESTED] = 1
+    return before.ravel()
+
+
+def _digest(parts: list[Words]) -> Words:
+    message = np.concatenate([part.ravel() for part in parts]).tobytes()
+    return np.frombuffer(blake2b(message, digest_size=_SIZE).digest(), "<i8")
+
+
+def _steps_of_digesting(words: Words, digests: Words, ground: Ground, root: int, outside: Words) -> int:
     # Most words are rows and tables, of which hashes are kept.
     return words.size // 8
 
 
-@late_kernel(_steps_of_describing)
-def _describe(words: Words, ground: Ground, root: int) -> tuple[Words, Counts]:
-    """Write what nodes whose digests are not known are as words: what is released, what is kept, and where parts are.
+@kernel
+def _digest_message(buffer: Words, n_words: int, state: Keys, block: Keys, digests: Words, place: int, at: int) -> None:
+    """Write the digest of a message to somewhere in a line of digests."""
+    digest_message(buffer, n_words, state, block)
+    for k in range(SHORT_DIGEST):
+        digests[place, at + k] = np.int64(state[k])
 
-    Return the words, and for each node, children before their parents: where it is; where its words start, and those
-    of what is kept, and the parts; where they end; and what Python has to add: where statistics of independence and
-    clustering are, and whether some of leaves lie outside.
+
+@late_kernel(_steps_of_digesting, meanwhile=_digest_by_library)
+def digest_nodes(words: Words, digests: Words, ground: Ground, root: int, outside: Words) -> Words:
+    """Digest the nodes whose digests are not known; return what had been known of those that are released.
+
+    `outside` are the digests of statistics that lie outside, for each such node in the order of `undigested`: how many
+    words of what is released and of what is kept follow, and these.
     """
-    nodes = undigested(words, root)
-    buffer, used = np.empty(1024, np.int64), 0
-    lines = np.empty((nodes.size, 8), np.int64)
+    nodes, at = undigested(words, root), 0
+    before = np.empty(SHORT_DIGEST * nodes.size, np.int64)
+    state, block = np.empty(DIGEST_WORDS, np.uint64), np.empty(BLOCK_WORDS, np.uint64)
+    shown, hidden = np.empty(256, np.int64), np.empty(256, np.int64)
     for i in range(nodes.size):
-        node = nodes[i]
-        lines[i, 0], lines[i, 1] = node, used
-        scope, parts = scope_at(words, node), parts_at(words, node)
-        head = np.empty(4, np.int64)
-        head[0], head[1], head[2], head[3] = words[node + OPERATION], words[node + N_RECORDS], scope.size, parts.size
-        buffer = extended(buffer, used, head)
-        buffer = extended(buffer, used + head.size, scope)
-        buffer, used = _describe_leaves(words, ground, node, buffer, used + head.size + scope.size)
-        lines[i, 2] = used
-        buffer, used = _describe_kept(words, ground, node, buffer, used)
-        lines[i, 3] = used
-        buffer = extended(buffer, used, parts)
-        used += parts.size
-        lines[i, 4], lines[i, 5], lines[i, 6] = used, words[node + INDEPENDENCE], words[node + CLUSTERING]
-        lines[i, 7] = has_leaves_outside(words, node)
-    return buffer[:used], lines
+        node, place = nodes[i], nodes[i] // HEAD
+        put(before, SHORT_DIGEST * i, digests[place, :SHORT_DIGEST])
+        shown, middle, end = _describe_node(words, ground, node, shown, 0)
+        hidden, n_hidden, n_shown = extended(hidden, 0, shown[middle:end]), end - middle, middle
+        if has_outside(words, node):
+            first, second = at + 2, at + 2 + outside[at]
+            at = second + outside[at + 1]
+            shown = extended(shown, n_shown, outside[first:second])
+            hidden = extended(hidden, n_hidden, outside[second:at])
+            n_shown, n_hidden = n_shown + second - first, n_hidden + at - second
+        for part in parts_at(words, node):
+            below = digests[part // HEAD]
+            shown = extended(shown, n_shown, below[:SHORT_DIGEST])
+            hidden = extended(hidden, n_hidden, below[SHORT_DIGEST:])
+            n_shown, n_hidden = n_shown + SHORT_DIGEST, n_hidden + SHORT_DIGEST
+        _digest_message(shown, n_shown, state, block, digests, place, 0)
+        hidden = extended(hidden, n_hidden, digests[place, :SHORT_DIGEST])
+        _digest_message(hidden, n_hidden + SHORT_DIGEST, state, block, digests, place, SHORT_DIGEST)
+        words[node + DIGESTED] = 1
+    return before
 
 
 def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes]:
     """Return the digests of a network: of the released model, and of the state; only what changed is hashed again."""
-    digests, outdated, words = network.digests, network.outdated, network.words
-    buffer, lines = _describe(words, learner.ground, network.root)
-    described, described_nodes = buffer.tobytes(), lines.tolist()
-    for node, start, middle, end, last, independence, clustering, has_leaves in described_nodes:
-        known = digests.get(node)
-        if known is not None:
-            outdated.append(known[0])
-        shown, hidden = described[8 * start : 8 * middle], described[8 * middle : 8 * end]
-        if has_leaves:
-            shown += _describe_leaves_outside(learner, network, node)
+    words, root, digests = network.words, network.root, network.room_for_digests()
+    outside = _digest_outside(learner, network) if network.outside else _NOTHING
+    network.outdated.append(digest_nodes(words, digests, learner.ground, root, outside))
+    found = digests[root // HEAD].tobytes()
+    return found[:_SIZE], found[_SIZE:]
+
+
+def _digest_outside(learner: Learner, network: FlatNetwork) -> Words:
+    """Return the digests of statistics that lie outside, of all nodes whose own are not known: see `digest_nodes`."""
+    words, found = network.words, [_NOTHING]
+    for node in undigested(words, network.root).tolist():
+        independence, clustering = words[node + INDEPENDENCE : node + CLUSTERING + 1].tolist()
+        shown, hidden = _describe_leaves_outside(learner, network, node), b""
         if independence < 0:
             hidden += _describe_outside(learner, network, node, b"independence", learner.independence, independence)
         if clustering < 0:
             hidden += _describe_outside(learner, network, node, b"clustering", learner.clustering, clustering)
-        if end < last:
-            below = [digests[part] for part in buffer[end:last].tolist()]
-            shown += b"".join([each for each, _ in below])
-            hidden += b"".join([each for _, each in below])
-        released = blake2b(shown, digest_size=_SIZE).digest()
-        digests[node] = released, blake2b(hidden + released, digest_size=_SIZE).digest()
-    # Not before: until all are known, an interruption or an error has all of them hashed again.
-    for node, *_ in described_nodes:
-        words[node + DIGESTED] = 1
-    return digests[network.root]
+        if shown or hidden:
+            found += [np.array([len(shown) // 8, len(hidden) // 8]), np.frombuffer(shown + hidden, "<i8")]
+    return np.concatenate(found)
 
 
 def _describe_leaves_outside(learner: Learner, network: FlatNetwork, at: int) -> bytes:

@@ -12,6 +12,7 @@ from unlearnspn import blocks
 from unlearnspn.blocks import (
     CLUSTERING,
     CONNECTED,
+    HEAD,
     INDEPENDENCE,
     KEY,
     N_RECORDS,
@@ -45,8 +46,8 @@ _FIRST_ROOM = 4096
 _NOTHING = np.zeros(0, np.int64)
 #: So few words that belong to nobody are no reason to move all others together.
 _FEW_WASTED = 1 << 14
-#: The digests of a sub-network: of the released model, and of the state.
-Digests = tuple[bytes, bytes]
+#: How many words a digest of a sub-network has.
+SHORT_DIGEST = 4
 
 
 def _seedling(learner: Learner, place: Place, rows: Rows) -> tuple[Any, ...]:
@@ -67,19 +68,22 @@ class FlatNetwork:
         #: Statistics that only Python can revise, by number.
         self.outside: dict[int, Any] = {}
         self._next_outside = 0
-        self.digests: dict[int, Digests] = {}
-        #: Digests of released sub-networks that were there before, until somebody takes note.
-        self.outdated: list[bytes] = []
-        self._shown: WeakValueDictionary[int, Node] = WeakValueDictionary()
+        #: The digests of each sub-network: of the released model, and of the state. No head is shorter than the words
+        #: that a line stands for, so each node has one of its own.
+        self.digests: Words = np.zeros((0, 2 * SHORT_DIGEST), np.int64)
+        #: Digests of released sub-networks that were there before, one after another, until somebody takes note.
+        self.outdated: list[Words] = []
+        #: The nodes that were shown, by where they are, once some were.
+        self._shown: WeakValueDictionary[int, Node] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         packed = self.compacted()
         packed.words = packed.words[: packed.used].copy()
         mark_all_undigested(packed.words, packed.root)
-        return {**vars(packed), "digests": {}, "outdated": [], "_shown": None}
+        return {**vars(packed), "digests": self.digests[:0], "outdated": [], "_shown": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({**state, "words": np.array(state["words"]), "_shown": WeakValueDictionary()})
+        vars(self).update({**state, "words": np.array(state["words"])})
 
     @classmethod
     def restore(cls, learner: Learner, words: Words, used: int, wasted: int, root: int, rows: Rows) -> FlatNetwork:
@@ -210,15 +214,23 @@ class FlatNetwork:
         for place in places_outside(self.words, gone).tolist():
             del self.outside[-int(self.words[place]) - 1]
         self.wasted += wipe(self.words, gone)
-        for node in nodes:
-            self.outdate(node)
+        lines = gone // HEAD
+        self.outdated.append(self.room_for_digests()[lines, :SHORT_DIGEST].ravel())
+        self.digests[lines] = 0
         self.forget_shown(gone)
 
-    def outdate(self, node: int) -> None:
-        """Forget the digests of a node."""
-        known = self.digests.pop(node, None)
-        if known is not None:
-            self.outdated.append(known[0])
+    def room_for_digests(self) -> Words:
+        """Return the digests, with a line for each node."""
+        n_lines = self.words.size // HEAD + 1
+        if len(self.digests) < n_lines:
+            grown = np.zeros((n_lines, 2 * SHORT_DIGEST), np.int64)
+            grown[: len(self.digests)] = self.digests
+            self.digests = grown
+        return self.digests
+
+    def released_digest(self, node: int) -> bytes:
+        """Return the digest of a released sub-network."""
+        return self.digests[node // HEAD, :SHORT_DIGEST].tobytes()
 
     def below(self, node: int) -> list[int]:
         """Return a node and all below it, parents first."""
@@ -232,10 +244,10 @@ class FlatNetwork:
     def rewind(self, mark: tuple[int, int]) -> None:
         """Wipe what was written since, be it that nobody got to know of it."""
         used, next_outside = mark
-        for known, first in ((self.digests, used), (self.outside, next_outside)):
-            for place in [place for place in known if place >= first]:
-                del known[place]
+        for number in [number for number in self.outside if number >= next_outside]:
+            del self.outside[number]
         self.words[used:] = 0
+        self.digests[used // HEAD :] = 0
         self.used, self._next_outside = mark
 
     def trim(self) -> None:
@@ -262,13 +274,15 @@ class FlatNetwork:
 
     def _move_together(self) -> None:
         """Leave out the words that belong to nobody."""
-        nodes = all_below(self.words, self.root)
+        nodes, digests = all_below(self.words, self.root), self.room_for_digests()
         self.words, self.used, places = pack(self.words, nodes)
         self.wasted, self.root = 0, int(places[0])
-        moved = dict(zip(nodes.tolist(), places.tolist(), strict=True))
-        self.digests = {moved[node]: digests for node, digests in self.digests.items() if node in moved}
-        shown = {moved[node]: shown for node, shown in self._shown.items() if node in moved}
-        self._shown = WeakValueDictionary(shown)
+        self.digests = digests[:0]
+        self.room_for_digests()[places // HEAD] = digests[nodes // HEAD]
+        if self._shown is not None:
+            moved = dict(zip(nodes.tolist(), places.tolist(), strict=True))
+            shown = {moved[node]: shown for node, shown in self._shown.items() if node in moved}
+            self._shown = WeakValueDictionary(shown)
 
     def _number_outside(self) -> None:
         """Give statistics that lie outside numbers in the order of nodes."""
@@ -364,6 +378,8 @@ class FlatNetwork:
 
     def show(self, learner: Learner, node: int) -> Node:
         """Return a node and all below it as they are now; what did not change since it was last shown is the same."""
+        if self._shown is None:
+            self._shown = WeakValueDictionary()
         known = self._shown.get(node)
         if known is None:
             known = self.detailed(learner, node)
@@ -371,9 +387,14 @@ class FlatNetwork:
             self._shown[node] = known
         return known
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether somebody may hold a node that shows something."""
+        return self._shown is not None
+
     def forget_shown(self, nodes: Words) -> None:
         """Forget what was shown of nodes that have changed."""
-        if self._shown:
+        if self._shown is not None:
             for node in nodes.tolist():
                 self._shown.pop(node, None)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 from collections.abc import Callable
 from signal import SIGINT
-from threading import current_thread, main_thread
+from threading import get_ident
 from types import FrameType
 
 _NUMBER = int(SIGINT)
@@ -15,10 +15,11 @@ _NUMBER = int(SIGINT)
 class _Gate:
     """Stands in the place of the handler of Ctrl-C, and has it wait unless it is open."""
 
-    __slots__ = ("handler", "is_open", "is_waiting")
+    __slots__ = ("handler", "is_open", "is_waiting", "thread")
 
     def __init__(self, handler: Callable[[int, FrameType | None], object]) -> None:
         self.handler = handler
+        self.thread = get_ident()
         self.is_open = self.is_waiting = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -43,13 +44,16 @@ class Uninterrupted:
     def __enter__(self) -> Uninterrupted:
         self._gate: _Gate | None = None
         self._is_own, self._was_open = False, True
-        if current_thread() is main_thread():
-            handler = _signal.getsignal(_NUMBER)
-            if isinstance(handler, _Gate):
+        handler = _signal.getsignal(_NUMBER)
+        if isinstance(handler, _Gate):
+            if handler.thread == get_ident():
                 self._was_open, handler.is_open, self._gate = handler.is_open, False, handler
-            elif callable(handler):
-                self._is_own, self._gate = True, _Gate(handler)
+        elif callable(handler):
+            self._is_own, self._gate = True, _Gate(handler)
+            try:
                 _signal.signal(_NUMBER, self._gate)
+            except ValueError:  # as in any thread but the main one
+                self._gate = None
         return self
 
     def __exit__(self, *_: object) -> None:

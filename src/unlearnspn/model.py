@@ -34,7 +34,7 @@ from unlearnspn.report import Report
 from unlearnspn.revision import Revision
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows, Slice
-from unlearnspn.table_size import min_rows_among, n_bins_among
+from unlearnspn.table_size import min_rows_among, n_bins_among, sized_alike
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
@@ -211,8 +211,8 @@ class Model:
     ) -> Report:
         """Remove some records and add others, all or nothing."""
         slots = self.records.find(minus)
-        require_found(minus, [slot >= 0 for slot in slots.tolist()])
-        if len(self.records) - len(minus) + len(ids) == 0:
+        require_found(minus, (slots >= 0).tolist())
+        if not ids and len(minus) == len(self.records):
             raise LastRecordError(
                 "this would remove the last record, and there is no model of no records: delete the model instead"
             )
@@ -290,7 +290,10 @@ class _Request:
         self._records: Records | None = None
         self._fresh: Model | None = None
         self._learner = model.learner
-        self._n_records = len(model.records) - staged.minus.size + staged.plus.size
+        n_records = len(model.records)
+        self._n_records = n_records - staged.minus.size + staged.plus.size
+        #: Whether leaves and bins are to be of the size that they have.
+        self._sized_alike = sized_alike(n_records, self._n_records)
         self.revision = Revision(model.learner, model.network)
 
     def carry_out(self) -> None:
@@ -310,6 +313,8 @@ class _Request:
 
     def _rebinned(self) -> bool:
         """Tell whether so many records are to have other bins than they had."""
+        if self._sized_alike:
+            return False
         records = self.model.records
         n_bins = self.model.settings.n_bins_among(self._n_records)
         return n_bins != records.n_bins and bool(records.is_numeric.any())
@@ -331,7 +336,7 @@ class _Request:
         elif staged.plus.size:
             # Room may have been made for new records.
             self._learner = self.revision.learner = self._learner_of(records, records.encoding)
-        if model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
+        if self._sized_alike or model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
             self.revision.revise(staged.minus, staged.plus)
         else:
             self._learner = self.revision.learner = self._learner_of(records, staged.encoding)

@@ -7,7 +7,6 @@ compiled walk makes the change wherever all decisions stay; what it could not de
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,25 +54,21 @@ _NO_NODE = -1
 Changing = tuple[int, Words, Rows, Rows]
 
 
-@dataclass(eq=False)
 class Revision:
     """One pass over a network, which changes it; counts what it touches, and can be taken back."""
 
-    learner: Learner
-    network: FlatNetwork
-    nodes_visited: int = 0
-    subnetworks_learned: int = 0
-    rows_moved: int = 0
-    changed_operations: list[ChangedOperation] = field(default_factory=list)
-    #: What was done, in order: walks, and nodes that took another one's place.
-    _journal: list[Trail | tuple[int, int]] = field(default_factory=list)
-    #: Statistics that lie outside, as they were before.
-    _outside: list[tuple[int, Any]] = field(default_factory=list)
-    #: Nodes that are not needed any more, once the revision is done.
-    _replaced: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._before = self.network.mark()
+    def __init__(self, learner: Learner, network: FlatNetwork) -> None:
+        self.learner = learner
+        self.network = network
+        self.nodes_visited = self.subnetworks_learned = self.rows_moved = 0
+        self.changed_operations: list[ChangedOperation] = []
+        #: What was done, in order: walks, and nodes that took another one's place.
+        self._journal: list[Trail | tuple[int, int]] = []
+        #: Statistics that lie outside, as they were before.
+        self._outside: list[tuple[int, Any]] = []
+        #: Nodes that are not needed any more, once the revision is done.
+        self._replaced: list[int] = []
+        self._before = network.mark()
 
     # -- the whole network -----------------------------------------------------------------------------------------
 
@@ -129,32 +124,35 @@ class Revision:
     def _walk(self, visits: Words, rows: Rows) -> None:
         """Make changes at some nodes and below them, in one walk unless many rows change."""
         if rows.size <= MANY_ROWS:
-            self._walk_all([(visits, rows)])
+            trail = self._follow(visits, rows)
+            self.nodes_visited += trail.n_visited
+            if trail.n_left:
+                self._see_to_the_rest([(trail.visits(), trail.pairs)])
             return
         lines = visits.reshape(-1, VISIT).tolist()
         self._walk_all([_visit(node, rows[start:middle], rows[middle:end]) for node, start, middle, end in lines])
 
     def _walk_all(self, walks: Sequence[tuple[Words, Rows]]) -> None:
         """Walk several ways, which do not meet: on all cores if that pays."""
-        trails = self._follow(walks, _NO_NODE)
+        words, ground = self.network.words, self.learner.ground
+        jobs = [(words, ground, visits, rows, _NO_NODE) for visits, rows in walks]
+        with Uninterrupted():
+            trails: list[Trail] = on_all_cores(walk, jobs, [rows.size for _, rows in walks], self._enter)
         self.nodes_visited += sum(trail.n_visited for trail in trails)
         self._see_to_the_rest([(trail.visits(), trail.pairs) for trail in trails if trail.n_left])
 
-    def _follow(self, walks: Sequence[tuple[Words, Rows]], answered: int) -> list[Trail]:
+    def _follow(self, visits: Words, rows: Rows, answered: int = _NO_NODE) -> Trail:
         """Walk as far as compiled code can; `answered` is a node whose variables form the same groups as before."""
-        words, ground = self.network.words, self.learner.ground
-        jobs = [(words, ground, visits, rows, answered) for visits, rows in walks]
         # A walk that is over must be known, or it could not be taken back.
         with Uninterrupted():
-            trails: list[Trail] = on_all_cores(walk, jobs, [rows.size for _, rows in walks], self._enter)
-        for trail in trails:
-            self.network.forget_shown(trail.steps[::STEP])
-        return trails
+            return self._enter(walk(self.network.words, self.learner.ground, visits, rows, answered))
 
     def _enter(self, packed: Words) -> Trail:
         """Enter a walk into the journal."""
         trail = Trail(packed)
         self._journal.append(trail)
+        if self.network.is_shown:
+            self.network.forget_shown(trail.steps[::STEP])
         return trail
 
     def _see_to_the_rest(self, left: Sequence[tuple[Iterable[tuple[int, int, Rows, Rows]], Words]]) -> None:
@@ -289,7 +287,7 @@ class Revision:
         if self.learner.centroids_move and self.network.operation(at) is Operation.SPLIT_DATA:
             self._rebuild([(at, _NOBODY, change.minus, change.plus)], independence)
             return
-        (trail,) = self._follow([_visit(at, change.minus, change.plus)], at)
+        trail = self._follow(*_visit(at, change.minus, change.plus), at)
         (_, outcome, minus, plus), *rest = trail.visits()
         self.nodes_visited += trail.n_visited - 1
         pairs = trail.pairs

@@ -33,5 +33,10 @@ def n_bins_among(n_records: int) -> int:
     return min(_N_BINS + _MORE_BINS * _steps(n_records), _MOST_BINS)
 
 
+def sized_alike(one: int, other: int) -> bool:
+    """Tell whether the same follows from so many records as from so many others."""
+    return _steps(one) == _steps(other)
+
+
 def _steps(n_records: int) -> int:
     return (n_records // _AMONG).bit_length()

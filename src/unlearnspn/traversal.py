@@ -39,7 +39,7 @@ def all_below(words: Words, node: int) -> Words:
     return nodes[:n_nodes].copy()
 
 
-@kernel
+@late_kernel(per_row(0))
 def undigested(words: Words, root: int) -> Words:
     """Return the nodes whose digests are not known, children before their parents."""
     nodes, n_nodes = np.empty(16, np.int64), 0

@@ -51,13 +51,22 @@ class Trail:
         n_steps, n_rows, _, self.n_left, n_later = packed[:_N_COUNTS].tolist()
         #: How many nodes were visited.
         self.n_visited: int = n_steps // STEP - n_later
-        first, second = _N_COUNTS + n_steps, _N_COUNTS + n_steps + n_rows
-        #: [node, start of minus, start of plus, end of plus, what became of it]
-        self.steps: Words = packed[_N_COUNTS:first]
-        #: The rows that steps refer to.
-        self.rows: Rows = packed[first:second]
-        #: For each node that is to be rebuilt, how many words follow, and the pairs that were asked, as they are now.
-        self.pairs: Words = packed[second:]
+        self._packed, self._first, self._second = packed, _N_COUNTS + n_steps, _N_COUNTS + n_steps + n_rows
+
+    @property
+    def steps(self) -> Words:
+        """[node, start of minus, start of plus, end of plus, what became of it], one after another."""
+        return self._packed[_N_COUNTS : self._first]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that steps refer to."""
+        return self._packed[self._first : self._second]
+
+    @property
+    def pairs(self) -> Words:
+        """For each node that is to be rebuilt, how many words follow, and the pairs that were asked, as they are."""
+        return self._packed[self._second :]
 
     def visits(self) -> Iterator[tuple[int, int, Rows, Rows]]:
         """Yield nodes, what became of them, and which rows leave and come there."""

@@ -50,7 +50,7 @@ def late_kernel(work: Work, meanwhile: Callable[..., Any] | None = None) -> Call
 
     How much it has to do is told by a function of its arguments. It must do the same either way, hence not call
     functions of C's mathematics, of which there are several, nor draw random numbers. If a library can do the same,
-    what calls it runs meanwhile.
+    what calls it runs meanwhile; should that fail half-way, the kernel must be able to begin again.
     """
 
     def decorate(function: F) -> F:
@@ -172,7 +172,11 @@ class _PatientKernel(_Kernel):
 
     @cached_property
     def _interpreted(self) -> Callable[..., Any]:
-        return self._meanwhile or interpreted(self.py_func, {})
+        return interpreted(self.py_func, {})
+
+    def _run_as_written(self, arguments: tuple[Any, ...]) -> Any:
+        """Have the interpreter do it, or what does the same meanwhile."""
+        return self._meanwhile(*arguments) if self._meanwhile else run(self._interpreted, arguments)
 
     @contextmanager
     def _counting_seconds(self) -> Iterator[None]:
@@ -239,7 +243,7 @@ class _LateKernel(_PatientKernel):
         if current_thread() is main_thread() and not self._is_due(n_steps, arguments):
             try:
                 with self._counting_seconds():
-                    answer = run(self._interpreted, arguments)
+                    answer = self._run_as_written(arguments)
             except Exception:
                 pass  # of no concern: the compiled function does what the interpreter can't, or fails in the same way
             else:
