@@ -14,11 +14,13 @@ from typing import Any, TypeVar, cast
 from numba.core.compiler import Compiler, Flags
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
+from numba.core.typed_passes import NativeLowering
 from numba.core.types import unliteral
 from numba.experimental.structref import StructRefProxy
 
 from unlearnspn.compiling.cache import KernelCache, PartCache, open_cache
 from unlearnspn.compiling.calls import functions_of
+from unlearnspn.compiling.lowering import KernelLowering
 from unlearnspn.compiling.parts import PartLibrary, as_part
 from unlearnspn.compiling.work import copying
 from unlearnspn.compiling.written import interpreted, run
@@ -315,6 +317,14 @@ class _KernelCompiler(Compiler):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.state.flags = _Options(self.state.flags)
+
+    def define_pipelines(self) -> Any:
+        """Use the default pipeline but for one of its stages."""
+        (pipeline,) = super().define_pipelines()
+        stages = [(KernelLowering if stage is NativeLowering else stage, name) for stage, name in pipeline.passes]
+        pipeline.passes = stages
+        pipeline.finalize()
+        return [pipeline]
 
 
 class _PartCompiler(_KernelCompiler):
