@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.errors import RecordIdError, listing
-from unlearnspn.hashing import Keys, mix_keys
+from unlearnspn.hashing import Keys, mix_integer, mix_keys
 from unlearnspn.tables import is_missing
 
 RecordId = int | str
@@ -60,11 +60,21 @@ def require_found(ids: Sequence[RecordId], found: Sequence[bool]) -> None:
 def record_keys(ids: Sequence[RecordId]) -> Keys:
     """Return a 64-bit key for each id: what the record is, to everything that is random."""
     if ids and isinstance(ids[0], str):
-        digests = b"".join(
-            hashlib.blake2b(str(item).encode("utf-8", "surrogatepass"), digest_size=8).digest() for item in ids
-        )
-        return np.frombuffer(digests, "<u8").astype(np.uint64)
+        return np.frombuffer(b"".join(map(_digest_text, ids)), "<u8").astype(np.uint64)
     return mix_keys(np.array(ids, np.int64).view(np.uint64), _NO_SALT)
+
+
+def record_key(item: RecordId) -> int:
+    """Return the key of one id.
+
+    >>> [record_key(7), record_key(-1)] == record_keys([7, -1]).tolist()
+    True
+    """
+    return int.from_bytes(_digest_text(item), "little") if isinstance(item, str) else mix_integer(item)
+
+
+def _digest_text(text: RecordId) -> bytes:
+    return hashlib.blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def _plain(items: list[Any]) -> bool:

@@ -41,6 +41,16 @@ class KeyIndex:
         """Return the slot of each wanted key, -1 if there is none; `keys` are those of all slots."""
         return _find(self._table, keys, wanted)
 
+    def find_one(self, keys: Keys, key: int) -> int:
+        """Return the slot of one key, -1 if there is none: Python is sooner done than a kernel is called."""
+        table, mask = self._table, self._table.size - 1
+        place = key & mask
+        slot = table.item(place)
+        while slot != _EMPTY and keys.item(slot) != key:
+            place = (place + 1) & mask
+            slot = table.item(place)
+        return slot
+
     def add(self, keys: Keys, rows: Rows) -> None:
         """Put new slots in."""
         needed = self._used + len(rows)

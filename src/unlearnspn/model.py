@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -221,8 +222,7 @@ class Model:
         with Uninterrupted() as uninterrupted:
             request = _Request(self, self.records.stage(slots, ids, table))
             try:
-                with uninterrupted.except_here():
-                    request.carry_out()
+                request.carry_out(uninterrupted.except_here)
             except BaseException:
                 request.take_back()
                 raise
@@ -296,19 +296,21 @@ class _Request:
         self._sized_alike = sized_alike(n_records, self._n_records)
         self.revision = Revision(model.learner, model.network)
 
-    def carry_out(self) -> None:
-        """Bring the network to where the change leads."""
+    def carry_out(self, interruptible: Callable[[], AbstractContextManager[None]]) -> None:
+        """Bring the network to where the change leads; where that takes long Ctrl-C may come."""
         model, staged, records = self.model, self.staged, self.model.records
         encoding = staged.encoding
         afresh = self._rebinned() or (encoding is not records.encoding and encoding.crowded)
         self.recoded = afresh or not self._coded_alike()
         if afresh:
-            self._learn_afresh(records.rows_after(staged.minus, staged.plus))
+            with interruptible():
+                self._learn_afresh(records.rows_after(staged.minus, staged.plus))
             return
         if self.recoded:
-            self._learn_recoded(records.rows_after(staged.minus, staged.plus))
+            with interruptible():
+                self._learn_recoded(records.rows_after(staged.minus, staged.plus))
         else:
-            self._revise()
+            self._revise(interruptible)
         self.digests = model.digest_as(self._learner, staged.totals, staged.multiset)
 
     def _rebinned(self) -> bool:
@@ -326,7 +328,7 @@ class _Request:
         windows, before = staged.totals.windows, records.totals.windows
         return same_codes and (windows is before or np.array_equal(windows, before))
 
-    def _revise(self) -> None:
+    def _revise(self, interruptible: Callable[[], AbstractContextManager[None]]) -> None:
         model, staged, records = self.model, self.staged, self.model.records
         if staged.encoding is not records.encoding:
             # What is about to vanish must still be known while it is taken out.
@@ -337,11 +339,12 @@ class _Request:
             # Room may have been made for new records.
             self._learner = self.revision.learner = self._learner_of(records, records.encoding)
         if self._sized_alike or model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
-            self.revision.revise(staged.minus, staged.plus)
+            self.revision.revise(staged.minus, staged.plus, interruptible)
         else:
             self._learner = self.revision.learner = self._learner_of(records, staged.encoding)
             rows = records.rows_after(staged.minus, staged.plus)
-            self.revision.learn_anew(model.settings.root_place, rows)
+            with interruptible():
+                self.revision.learn_anew(model.settings.root_place, rows)
 
     def _learner_of(self, records: Records, encoding: Encoding) -> Learner:
         """Return the learner for as many records as there will be."""

@@ -29,7 +29,7 @@ from unlearnspn.compiling import IN, late_kernel, per_row
 from unlearnspn.errors import RecordIdError
 from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key, mix_keys
-from unlearnspn.ids import RecordId, record_keys
+from unlearnspn.ids import RecordId, record_key, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.multiset import Multiset, digest_records, no_records
 from unlearnspn.schema import Kind, Schema
@@ -180,7 +180,10 @@ class Records:
         """Return the slot of each id, -1 for those that nobody has."""
         if not ids or isinstance(ids[0], str) != self.string_ids:
             return np.full(len(ids), -1)
-        slots = self.index.find(self.keys, record_keys(ids))
+        if len(ids) == 1:
+            slots = np.array([self.index.find_one(self.keys, record_key(ids[0]))])
+        else:
+            slots = self.index.find(self.keys, record_keys(ids))
         if self.string_ids:
             slots[[slot >= 0 and self.ids[slot] != item for slot, item in zip(slots.tolist(), ids, strict=True)]] = -1
         return slots
@@ -356,8 +359,8 @@ class Records:
             encoding, before = self._write_values(plus, table)
         totals, bits = before.copied(), self.values.view(np.int64)
         columns = encoding.columns(self.is_numeric, self.place)
-        found, sure = shift_totals(columns, bits, self.levels, self.keys, self._salt, minus, plus, totals)
-        if sure:
+        found = np.zeros(len(columns), np.uint8)
+        if shift_totals(columns, bits, self.levels, self.keys, self._salt, minus, plus, *totals, found):
             return encoding, totals
         totals = relaid(totals, before, found, bits, self.place, minus, plus)
         coders = list(encoding.coders)

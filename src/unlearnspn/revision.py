@@ -6,7 +6,8 @@ compiled walk makes the change wherever all decisions stay; what it could not de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,23 @@ class Revision:
 
     # -- the whole network -----------------------------------------------------------------------------------------
 
-    def revise(self, minus: Rows, plus: Rows) -> None:
-        """Make the network what LearnSPN would make of the records after a change."""
+    def revise(
+        self, minus: Rows, plus: Rows, interruptible: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        """Make the network what LearnSPN would make of the records after a change.
+
+        If Ctrl-C waits it may come where that takes long.
+        """
         self._minus, self._plus = np.sort(minus) if minus.size > 1 else minus, np.sort(plus) if plus.size > 1 else plus
-        self._revise(self.network.root, self._minus, self._plus)
+        visits, rows = _visit(self.network.root, self._minus, self._plus)
+        if rows.size > MANY_ROWS or not self.network.inside.independence:
+            with interruptible():
+                self._walk_on(visits, rows)
+            return
+        trail = self._follow(visits, rows)
+        if trail.n_left:
+            with interruptible():
+                self._see_to_the_rest([(trail.visits(), trail.pairs)])
 
     def _all_rows(self) -> Rows:
         """Return all rows after the change."""
@@ -124,8 +138,8 @@ class Revision:
     def _walk(self, visits: Words, rows: Rows) -> None:
         """Make changes at some nodes and below them, in one walk unless many rows change."""
         if rows.size <= MANY_ROWS:
-            trail = self._follow(visits, rows)
-            self.nodes_visited += trail.n_visited
+            with Uninterrupted():
+                trail = self._follow(visits, rows)
             if trail.n_left:
                 self._see_to_the_rest([(trail.visits(), trail.pairs)])
             return
@@ -138,14 +152,17 @@ class Revision:
         jobs = [(words, ground, visits, rows, _NO_NODE) for visits, rows in walks]
         with Uninterrupted():
             trails: list[Trail] = on_all_cores(walk, jobs, [rows.size for _, rows in walks], self._enter)
-        self.nodes_visited += sum(trail.n_visited for trail in trails)
+            self.nodes_visited += sum(trail.n_visited for trail in trails)
         self._see_to_the_rest([(trail.visits(), trail.pairs) for trail in trails if trail.n_left])
 
     def _follow(self, visits: Words, rows: Rows, answered: int = _NO_NODE) -> Trail:
-        """Walk as far as compiled code can; `answered` is a node whose variables form the same groups as before."""
-        # A walk that is over must be known, or it could not be taken back.
-        with Uninterrupted():
-            return self._enter(walk(self.network.words, self.learner.ground, visits, rows, answered))
+        """Walk as far as compiled code can; `answered` is a node whose variables form the same groups as before.
+
+        Ctrl-C must wait: a walk that is over must be known, or it could not be taken back.
+        """
+        trail = self._enter(walk(self.network.words, self.learner.ground, visits, rows, answered))
+        self.nodes_visited += trail.n_visited
+        return trail
 
     def _enter(self, packed: Words) -> Trail:
         """Enter a walk into the journal."""
@@ -287,9 +304,10 @@ class Revision:
         if self.learner.centroids_move and self.network.operation(at) is Operation.SPLIT_DATA:
             self._rebuild([(at, _NOBODY, change.minus, change.plus)], independence)
             return
-        trail = self._follow(*_visit(at, change.minus, change.plus), at)
+        with Uninterrupted():
+            trail = self._follow(*_visit(at, change.minus, change.plus), at)
         (_, outcome, minus, plus), *rest = trail.visits()
-        self.nodes_visited += trail.n_visited - 1
+        self.nodes_visited -= 1  # which was counted before
         pairs = trail.pairs
         if outcome == REFUSED:
             self._revise_node(at, change, independence)

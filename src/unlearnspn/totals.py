@@ -172,7 +172,7 @@ def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.u
 
 
 def _steps_of_shift(
-    columns: Columns, bits: Bits, levels: Levels, keys: Keys, salt: np.uint64, minus: Rows, plus: Rows, _: Totals
+    columns: Columns, bits: Bits, levels: Levels, keys: Keys, salt: np.uint64, minus: Rows, plus: Rows, *_: Counts
 ) -> int:
     return 20 * len(columns) * int(minus.size + plus.size)
 
@@ -186,14 +186,18 @@ def shift_totals(
     salt: np.uint64,
     minus: Rows,
     plus: Rows,
-    totals: Totals,
-) -> tuple[Flags, bool]:
-    """Take rows out and put others in; return of each variable whether its coding is sure to stay, and of all.
+    parts: Counts,
+    windows: Counts,
+    starts: Counts,
+    sums: Words,
+    level_counts: Counts,
+    found: Flags,
+) -> bool:
+    """Take rows out of totals and put others in; tell whether the coding is sure to stay.
 
-    Sums whose window does not fit any more are left alone.
+    Write of each variable whether it is, where there are zeros. Sums whose window does not fit any more are left alone.
     """
     numbers = columns.view(np.float64)
-    found = np.zeros(len(columns), np.uint8)
     minus_bits, minus_lines = close_together(bits, minus)
     plus_bits, plus_lines = close_together(bits, plus)
     minus_levels, minus_rows = close_together(levels, minus)
@@ -203,32 +207,32 @@ def shift_totals(
         place = columns[v, PLACE]
         if not columns[v, IS_NUMERIC]:
             start = columns[v, LEVELS_START]
-            _count_levels(totals.level_counts, start, minus_levels, place, minus_rows, OUT)
-            _count_levels(totals.level_counts, start, plus_levels, place, plus_rows, IN)
-            stays = _all_occur(totals.level_counts, start, minus_levels, place, minus_rows)
+            _count_levels(level_counts, start, minus_levels, place, minus_rows, OUT)
+            _count_levels(level_counts, start, plus_levels, place, plus_rows, IN)
+            stays = _all_occur(level_counts, start, minus_levels, place, minus_rows)
             found[v] = _SURE if stays else _UNSURE
             continue
-        window = (totals.windows[v, 0], totals.windows[v, 1], totals.windows[v, 2])
-        count_parts(minus_bits, minus_lines, place, totals.parts[v], OUT)
-        count_parts(plus_bits, plus_lines, place, totals.parts[v], IN)
-        if not _fits(totals.parts[v], window):
+        window = (windows[v, 0], windows[v, 1], windows[v, 2])
+        count_parts(minus_bits, minus_lines, place, parts[v], OUT)
+        count_parts(plus_bits, plus_lines, place, parts[v], IN)
+        if not _fits(parts[v], window):
             found[v] = _OTHER_WINDOW
             continue
-        at = totals.starts[v]
+        at = starts[v]
         for line in minus_lines:
-            add_value(totals.sums, at, minus_bits[line, place], window, OUT)
+            add_value(sums, at, minus_bits[line, place], window, OUT)
         for line in plus_lines:
-            add_value(totals.sums, at, plus_bits[line, place], window, IN)
-        carry(totals.sums, at, window)
+            add_value(sums, at, plus_bits[line, place], window, IN)
+        carry(sums, at, window)
         end = np.uint64(columns[v, LANDMARK_END])
-        if not _surely_coded_alike(totals.sums, at, window, numbers[v, SCALE], numbers[v, CENTRE]) or (
+        if not _surely_coded_alike(sums, at, window, numbers[v, SCALE], numbers[v, CENTRE]) or (
             least <= end
             and (
                 _has_landmark(bits, place, keys, salt, end, minus) or _has_landmark(bits, place, keys, salt, end, plus)
             )
         ):
             found[v] = _UNSURE
-    return found, count_of(found, 0) == found.size
+    return count_of(found, _SURE) == found.size
 
 
 def relaid(totals: Totals, before: Totals, found: Flags, bits: Bits, place: Counts, minus: Rows, plus: Rows) -> Totals:

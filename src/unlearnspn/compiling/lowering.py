@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from numba.core.compiler_machinery import register_pass
 from numba.core.ir import Arg, Assign
 from numba.core.lowering import Lower
-from numba.core.typed_passes import BaseNativeLowering, register_pass
+from numba.core.typed_passes import BaseNativeLowering
 
 
 class _Lower(Lower):
