@@ -12,7 +12,7 @@ import pytest
 from numba.core.registry import CPUDispatcher
 
 from both_ways import is_late
-from unlearnspn import SPN, SPNEnsemble, flat_network, interrupts, revision
+from unlearnspn import SPN, SPNEnsemble, digests, flat_network, interrupts, revision
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.compiling import kernels
 from unlearnspn.compiling.written import interpreted, run
@@ -323,13 +323,27 @@ def walked(monkeypatch):
     return spn, row, to_do
 
 
-def test_a_walk_that_is_over_is_taken_back(walked):
+def test_a_walk_that_is_over_is_taken_back(walked, monkeypatch):
     spn, row, to_do = walked
     before = made_of(spn)
+
+    def fail(*_):
+        raise MemoryError
+
+    to_do.append(lambda: monkeypatch.setattr(digests, "digest_network", fail))
+    with pytest.raises(MemoryError):
+        spn.unlearn(row)
+    monkeypatch.undo()
+    assert made_of(spn) == before
+
+
+def test_an_interruption_waits_for_a_walk_and_what_little_follows(walked):
+    spn, row, to_do = walked
+    expected = made_of(SPN(**spn.get_params()).fit(np.delete(TABLE, row, axis=0), ids=sorted({*range(90)} - {row})))
     to_do.append(interrupt)
     with interruption():
         spn.unlearn(row)
-    assert made_of(spn) == before
+    assert made_of(spn) == expected
 
 
 def test_digests_are_right_after_an_interruption(walked):

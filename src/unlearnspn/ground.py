@@ -31,6 +31,8 @@ class GroundType(types.StructRef):
 class Ground(structref.StructRefProxy):
     """What a walk needs to know besides the network."""
 
+    __slots__ = ("__dict__", "_numba_type_")
+
     codes: Codes
     features: Features
     bits: Bits
@@ -71,15 +73,15 @@ class Ground(structref.StructRefProxy):
         vars(ground).update(zip(cls.__annotations__, fields, strict=True))
         return ground
 
-    @property
-    def _numba_type_(self) -> Any:
-        """The type, by which kernels are chosen; what they are handed is made now, as they could not bear a failure."""
-        _ = self._meminfo
-        return self._type
-
     def __getattr__(self, name: str) -> Any:
-        """Return the type, or what compiled code is handed, once it is asked for."""
-        if name == "_type":
+        """Return the type, by which kernels are chosen, or what compiled code is handed, once it is asked for.
+
+        When kernels are chosen what they are handed is made, too, for they could not bear a failure.
+        """
+        if name == "_numba_type_":
+            _ = self._meminfo
+            value = self._type
+        elif name == "_type":
             value = _type_of(self)
         elif name == "_meminfo":
             value = make_ground(*vars(self).values())._meminfo

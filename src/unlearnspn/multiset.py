@@ -11,9 +11,9 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.blake2 import DIGEST_WORDS, total_digest
+from unlearnspn.blake2 import DIGEST_WORDS, Lines, total_digest
 from unlearnspn.coding import IS_NUMERIC, LEVELS_START, PLACE, Columns, Digests, Levels
-from unlearnspn.compiling import late_kernel, per_row
+from unlearnspn.compiling import late_kernel
 from unlearnspn.exact_sum import Bits, Rows
 from unlearnspn.hashing import Keys
 
@@ -32,28 +32,32 @@ def digest_records(
     columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Digests, rows: Rows
 ) -> Multiset:
     """Digest some records: who they are, their numbers bit by bit, and the digests of their categories."""
-    words = level_digests.view(np.int64)
+    words, width = level_digests.view(np.int64), 1 + bits.shape[1] + DIGEST_WORDS
     if rows.size == 1:
-        line = _record_lines(columns, keys, bits, levels, words, rows)
+        line = np.zeros((1, width), np.int64)
+        _write_records(columns, keys, bits, levels, words, rows, line)
         return np.frombuffer(blake2b(line.tobytes()).digest(), "<u8")
     total = no_records()
     for start in range(0, rows.size, _AT_A_TIME):
-        total += total_digest(_record_lines(columns, keys, bits, levels, words, rows[start : start + _AT_A_TIME]))
+        some = rows[start : start + _AT_A_TIME]
+        lines = np.zeros((some.size, width), np.int64)
+        _write_records(columns, keys, bits, levels, words, some, lines)
+        total += total_digest(lines)
     return total
 
 
-@late_kernel(per_row(200))
-def _record_lines(
-    columns: Columns,
-    keys: Keys,
-    bits: Bits,
-    levels: Levels,
-    level_digests: npt.NDArray[np.int64],
-    rows: Rows,
-) -> npt.NDArray[np.int64]:
-    """Write each record as a line of words: its key, its numbers, and the sum of its categories' digests."""
+def _steps_of_writing(
+    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Lines, rows: Rows, lines: Lines
+) -> int:
+    return 200 * int(rows.size)
+
+
+@late_kernel(_steps_of_writing)
+def _write_records(
+    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Lines, rows: Rows, lines: Lines
+) -> None:
+    """Write each record as a line of words, where there are zeros: its key, its numbers, the sum of its categories'."""
     n_numbers = bits.shape[1]
-    lines = np.zeros((rows.size, 1 + n_numbers + DIGEST_WORDS), np.int64)
     for i in range(rows.size):
         row, line = rows[i], lines[i]
         line[0] = np.int64(keys[row])
@@ -67,4 +71,3 @@ def _record_lines(
                     place = np.uint64(columns[v, LEVELS_START] + level)
                     for k in range(DIGEST_WORDS):
                         total[k] += level_digests[place, k]
-    return lines
