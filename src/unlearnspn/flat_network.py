@@ -211,7 +211,7 @@ class FlatNetwork:
     def free(self, nodes: list[int]) -> None:
         """Wipe nodes; those below them are not concerned."""
         gone = np.array(nodes, np.int64)
-        for place in places_outside(self.words, gone).tolist():
+        for place in places_outside(self.words, gone).tolist() if self.outside else ():
             del self.outside[-int(self.words[place]) - 1]
         self.wasted += wipe(self.words, gone)
         lines = gone // HEAD

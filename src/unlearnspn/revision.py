@@ -207,7 +207,8 @@ class Revision:
             for number, scope, rows in read_wanted(new.wanted):
                 place = network.place(node) if number < 0 else network.place_of_part(node, number, scope)
                 wanted.append((node, number, place, rows))
-        self._grow(wanted)
+        if wanted:
+            self._grow(wanted)
         visits, rows = _joined([(new.visits, new.rows) for new in rebuilt])
         if visits.size:
             self._walk_on(visits, rows)
@@ -410,6 +411,8 @@ def _visit(node: int, minus: Rows, plus: Rows) -> tuple[Words, Rows]:
 
 def _joined(visits: Sequence[tuple[Words, Rows]]) -> tuple[Words, Rows]:
     """Return how one walk is told of all nodes that several would be told of."""
+    if len(visits) == 1:
+        return visits[0]
     lines, n_rows = [], 0
     for own, rows in visits:
         lines.append(own.reshape(-1, VISIT) + np.array([0, n_rows, n_rows, n_rows]))
