@@ -7,6 +7,7 @@ what the columns show. The state digest also covers everything kept: records, de
 from __future__ import annotations
 
 from hashlib import blake2b
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from unlearnspn.blocks import (
     N_PARTS,
     N_RECORDS,
     OPERATION,
+    OUTSIDE,
     TREE,
     TREE_WORDS,
     informative_at,
@@ -50,6 +52,7 @@ FORMAT = b"unlearnspn 3"
 _SIZE = 32
 _MASK = (1 << 64) - 1
 _NOTHING = np.zeros(0, np.int64)
+_LENGTHS = Struct("<qq")
 _read_parts, _has_outside = as_written(parts_at), as_written(has_outside)
 
 
@@ -232,17 +235,18 @@ def digest_network(learner: Learner, network: FlatNetwork) -> tuple[bytes, bytes
 
 def _digest_outside(learner: Learner, network: FlatNetwork) -> Words:
     """Return the digests of statistics that lie outside, of all nodes whose own are not known: see `digest_nodes`."""
-    words, found = network.words, [_NOTHING]
-    for node in undigested(words, network.root).tolist():
-        independence, clustering = words[node + INDEPENDENCE : node + CLUSTERING + 1].tolist()
-        shown, hidden = _describe_leaves_outside(learner, network, node), b""
+    words, nodes, found = network.words, undigested(network.words, network.root), []
+    has_leaves = bool((network.inside.leaves == OUTSIDE).any())
+    asked = zip(nodes.tolist(), words[nodes + INDEPENDENCE].tolist(), words[nodes + CLUSTERING].tolist(), strict=True)
+    for node, independence, clustering in asked:
+        shown, hidden = _describe_leaves_outside(learner, network, node) if has_leaves else b"", b""
         if independence < 0:
             hidden += _describe_outside(learner, network, node, b"independence", learner.independence, independence)
         if clustering < 0:
             hidden += _describe_outside(learner, network, node, b"clustering", learner.clustering, clustering)
         if shown or hidden:
-            found += [np.array([len(shown) // 8, len(hidden) // 8]), np.frombuffer(shown + hidden, "<i8")]
-    return np.concatenate(found)
+            found += [_LENGTHS.pack(len(shown) // 8, len(hidden) // 8), shown, hidden]
+    return np.frombuffer(b"".join(found), "<i8")
 
 
 def _describe_leaves_outside(learner: Learner, network: FlatNetwork, at: int) -> bytes:

@@ -211,11 +211,13 @@ class FlatNetwork:
     def free(self, nodes: list[int]) -> None:
         """Wipe nodes; those below them are not concerned."""
         gone = np.array(nodes, np.int64)
-        for place in places_outside(self.words, gone).tolist() if self.outside else ():
-            del self.outside[-int(self.words[place]) - 1]
+        if self.outside:
+            for number in self.words[places_outside(self.words, gone)].tolist():
+                del self.outside[-number - 1]
         self.wasted += wipe(self.words, gone)
         lines = gone // HEAD
-        self.outdated.append(self.room_for_digests()[lines, :SHORT_DIGEST].ravel())
+        known = self.room_for_digests()[lines]
+        self.outdated.append(known[:, :SHORT_DIGEST].ravel())
         self.digests[lines] = 0
         self.forget_shown(gone)
 
