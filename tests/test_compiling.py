@@ -86,6 +86,59 @@ def test_a_kernel_can_be_called_by_kernels_and_by_python():
     assert ask(5) == refuse(5) == 5
 
 
+@kernel
+def hand_back(values):
+    return values
+
+
+@kernel
+def with_room(values, number):
+    while values.size < number:
+        grown = np.zeros(2 * values.size)
+        grown[: values.size] = values
+        values = grown
+    return values
+
+
+@kernel
+def in_turn(one, other, number):
+    for _ in range(number):
+        one, other = other, one
+    return one
+
+
+@kernel
+def ends(pair):
+    first, second = pair
+    kept = [hand_back(first)[:k] for k in range(3)]
+    kept.append(second[2:])
+    return kept[2], hand_back(kept[3])
+
+
+#: A function of two arrays, and what is to become of [0, 1, 2, 3] and [4, 5, 6, 7].
+HANDED_ON = [
+    (lambda one, other: hand_back(one), [0, 1, 2, 3]),
+    (lambda one, other: with_room(one, 4), [0, 1, 2, 3]),
+    (lambda one, other: with_room(one, 7), [0, 1, 2, 3, 0, 0, 0, 0]),
+    (lambda one, other: in_turn(one, other, 2), [0, 1, 2, 3]),
+    (lambda one, other: in_turn(one, other, 3), [4, 5, 6, 7]),
+    (lambda one, other: np.concatenate(ends((one, other))), [0, 1, 6, 7]),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), HANDED_ON)
+def test_arrays_that_kernels_hand_on_and_do_not_count_are_neither_lost_nor_kept(function, expected):
+    one, other = np.arange(4.0), np.arange(4.0, 8.0)
+    before = sys.getrefcount(one), sys.getrefcount(other)
+    for _ in range(100):
+        function(one, other)
+    assert (sys.getrefcount(one), sys.getrefcount(other)) == before
+    result = function(one, other)
+    del one, other
+    others = [np.full(4, -1.0) for _ in range(100)]  # which would take the place of what is lost
+    assert (result.tolist(), len(others)) == (expected, 100)
+
+
 def test_division_by_zero_gives_what_numpy_gives():
     @kernel
     def divide(one, other):
