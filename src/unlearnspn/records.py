@@ -178,13 +178,14 @@ class Records:
 
     def find(self, ids: Sequence[RecordId]) -> Rows:
         """Return the slot of each id, -1 for those that nobody has."""
-        if not ids or isinstance(ids[0], str) != self.string_ids:
+        string_ids = self.string_ids
+        if not ids or isinstance(ids[0], str) != string_ids:
             return np.full(len(ids), -1)
         if len(ids) == 1:
             slots = np.array([self.index.find_one(self.keys, record_key(ids[0]))])
         else:
             slots = self.index.find(self.keys, record_keys(ids))
-        if self.string_ids:
+        if string_ids:
             slots[[slot >= 0 and self.ids[slot] != item for slot, item in zip(slots.tolist(), ids, strict=True)]] = -1
         return slots
 
