@@ -152,7 +152,8 @@ class Revision:
         jobs = [(words, ground, visits, rows, _NO_NODE) for visits, rows in walks]
         with Uninterrupted():
             trails: list[Trail] = on_all_cores(walk, jobs, [rows.size for _, rows in walks], self._enter)
-            self.nodes_visited += sum(trail.n_visited for trail in trails)
+            for trail in trails:
+                self._take_note(trail)
         self._see_to_the_rest([(trail.visits(), trail.pairs) for trail in trails if trail.n_left])
 
     def _follow(self, visits: Words, rows: Rows, answered: int = _NO_NODE) -> Trail:
@@ -161,16 +162,20 @@ class Revision:
         Ctrl-C must wait: a walk that is over must be known, or it could not be taken back.
         """
         trail = self._enter(walk(self.network.words, self.learner.ground, visits, rows, answered))
-        self.nodes_visited += trail.n_visited
+        self._take_note(trail)
         return trail
 
     def _enter(self, packed: Words) -> Trail:
         """Enter a walk into the journal."""
         trail = Trail(packed)
         self._journal.append(trail)
+        return trail
+
+    def _take_note(self, trail: Trail) -> None:
+        """Count the nodes that were visited, and forget what was shown of them."""
+        self.nodes_visited += trail.n_visited
         if self.network.is_shown:
             self.network.forget_shown(trail.steps[::STEP])
-        return trail
 
     def _see_to_the_rest(self, left: Sequence[tuple[Iterable[tuple[int, int, Rows, Rows]], Words]]) -> None:
         """Do what walks have left to do: visits, and the pairs of nodes that are to be rebuilt."""
