@@ -40,7 +40,7 @@ from unlearnspn.compiling import as_written, kernel, late_kernel
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import SHORT_DIGEST, FlatNetwork
 from unlearnspn.ground import Ground, space_of
-from unlearnspn.hashing import Keys, fingerprint, fingerprint_after, mix64
+from unlearnspn.hashing import Keys, fingerprint, mix64
 from unlearnspn.independence import IndependenceTest, asked_pairs
 from unlearnspn.learning import Learner
 from unlearnspn.shifting import rounds_of
@@ -275,14 +275,13 @@ def _describe_outside(
 
 def model_digest(learner: Learner, root: bytes, settings: bytes) -> str:
     """Digest the released model; `settings` describes schema and leaves."""
-    return fingerprint_after((FORMAT, b"model", settings, learner.encoding.released), root).hex()
+    return fingerprint([FORMAT, b"model", settings, learner.encoding.released, root]).hex()
 
 
 def state_digest(learner: Learner, root: bytes, settings: bytes, totals: Totals, multiset: bytes) -> str:
     """Digest everything kept; `settings` describes all parameters, `multiset` the records themselves."""
     encoding = learner.encoding
-    known = (FORMAT, b"state", settings, encoding.kept)
-    return fingerprint_after(known, totals.digest(encoding), multiset, root).hex()
+    return fingerprint([FORMAT, b"state", settings, encoding.kept, totals.digest(encoding), multiset, root]).hex()
 
 
 def describe(component: Any) -> bytes:

@@ -142,23 +142,6 @@ def fingerprint(parts: Iterable[bytes]) -> bytes:
     return hashlib.blake2b(lengths + b"".join(parts), digest_size=32).digest()
 
 
-def fingerprint_after(before: tuple[bytes, ...], *parts: bytes) -> bytes:
-    """Digest byte strings after others that stay, of which is remembered what is digested of them.
-
-    >>> fingerprint_after((b"ab", b"c"), b"d") == fingerprint([b"ab", b"c", b"d"])
-    True
-    """
-    start = _start_of_fingerprint(before, tuple(map(len, parts)))
-    return hashlib.blake2b(start + b"".join(parts), digest_size=32).digest()
-
-
-@lru_cache(64)
-def _start_of_fingerprint(parts: tuple[bytes, ...], lengths: tuple[int, ...]) -> bytes:
-    """Return what is digested of parts that are followed by others of some lengths, up to these."""
-    number = len(parts) + len(lengths)
-    return _words(1 + number).pack(number, *map(len, parts), *lengths) + b"".join(parts)
-
-
 @lru_cache(64)
 def _words(number: int) -> struct.Struct:
     """Return how so many words are written; to read the format takes longer than to write by it."""

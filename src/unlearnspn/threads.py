@@ -36,9 +36,6 @@ def on_all_cores(
     Ctrl-C waits for threads, for nothing else can end them.
     """
 
-    if len(jobs) == 1:
-        return [finish(kernel(*jobs[0]))]
-
     def do(job: tuple[Any, ...]) -> Any:
         return finish(kernel(*job))
 

@@ -41,7 +41,7 @@ from unlearnspn.exact_sum import (
     count_parts,
 )
 from unlearnspn.fetching import close_together
-from unlearnspn.hashing import Keys, fingerprint_after, hash_counts, mix64
+from unlearnspn.hashing import Keys, fingerprint, hash_counts, mix64
 
 Flags = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
@@ -90,8 +90,9 @@ class Totals(NamedTuple):
 
     def digest(self, encoding: Encoding) -> bytes:
         """Digest everything."""
-        level_counts = hash_counts(self.level_counts, encoding.level_prints)
-        return fingerprint_after((self.windows.tobytes(),), self.sums.tobytes(), level_counts)
+        return fingerprint(
+            [self.windows.tobytes(), self.sums.tobytes(), hash_counts(self.level_counts, encoding.level_prints)]
+        )
 
 
 @kernel
