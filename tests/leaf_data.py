@@ -17,9 +17,9 @@ def object_table(*columns):
 
 
 def slice_of(*columns, categorical=False):
-    """Return a slice of all the records of a table of the given columns."""
+    """Return a slice of all the records of a table of the given columns, all or some of them categorical."""
     table = read_table(object_table(*columns))
-    schema = Schema.of(table, [categorical] * len(columns), None)
+    schema = Schema.of(table, categorical if isinstance(categorical, list) else [categorical] * len(columns), None)
     records = Records.learn(schema, 7, 6, list(range(table.n_rows)), table)
     return Slice(records, records.encoding, np.arange(len(columns)), 5)
 

@@ -32,7 +32,12 @@ def test_products_are_flat():
     x, y, z = normal(0), normal(1), normal(2)
     nested = product([product([x, ONE]), product([product([y]), z])])
     assert isinstance(nested, Product)
-    assert nested.factors == (x, y, z)
+    assert nested.inputs.variables.tolist() == [0, 1, 2]
+    assert nested.inner == ()
+    mixed = mixture([normal(3), normal(3, 1.0)], HALF)
+    several = product([x, mixed, product([y, z])])
+    assert several.inner == (mixed,)
+    assert [part.variable for part in several.inputs.unpack()] == [0, 1, 2]
     assert product([]) is product([ONE, ONE]) is ONE
     assert product([ONE, y]) is y
 

@@ -26,7 +26,8 @@ from unlearnspn.independence.asked_pairs import (
     read_name,
     shift_pairs,
 )
-from unlearnspn.pair_tables import count_pairs, count_tables, g_statistic, pair_cells, shift_pairs_hash
+from unlearnspn.leaves.tree_statistics import gather_statistics
+from unlearnspn.pair_tables import count_pairs, g_statistic, pair_cells, shift_pairs_hash
 from unlearnspn.portable_math import X_LOG_X_BITS, x_log_x_table
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
@@ -197,14 +198,14 @@ def test_shifted_tables_equal_a_recount(order, cuts):
     kept, minus, plus = divided(order, cuts)
     data = example_slice()
     codes, scope, encoding = data.records.codes, data.scope, data.encoding
-    cells, hashes = count_tables(data, np.append(kept, minus)), np.zeros(2, np.int64)
+    cells, hashes = gather_statistics(data, np.append(kept, minus)).cells, np.zeros(2, np.int64)
     for rows, sign in ((np.append(kept, minus), 1), (minus, -1), (plus, 1)):
         shift_pairs_hash(hashes, 0, codes, rows, scope, encoding.prints, sign)
     count_pairs(codes, minus, scope, encoding.sizes, cells, -1)
     count_pairs(codes, plus, scope, encoding.sizes, cells, 1)
     fresh = np.zeros(2, np.int64)
     shift_pairs_hash(fresh, 0, codes, np.append(kept, plus), scope, encoding.prints, 1)
-    assert cells.tolist() == count_tables(data, np.append(kept, plus)).tolist()
+    assert cells.tolist() == gather_statistics(data, np.append(kept, plus)).cells.tolist()
     assert hashes.tolist() == fresh.tolist()
 
 

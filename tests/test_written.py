@@ -12,8 +12,8 @@ from sklearn.datasets import load_wine
 
 from both_ways import both_ways, late_kernels
 from sequences import assert_like_retraining, sequences
-from unlearnspn import SPN, QKMeans, Range, Vault, ground, threads
-from unlearnspn.checks import check_clustering
+from unlearnspn import SPN, ChowLiu, QKMeans, Range, Vault, ground, threads
+from unlearnspn.checks import check_clustering, check_leaf
 from unlearnspn.compiling import elements, inner_kernel, kernel, kernels, late_kernel, per_element, per_row
 from unlearnspn.compiling.cache import KernelCache
 from unlearnspn.compiling.written import run
@@ -52,6 +52,7 @@ def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path, monke
             spn.unlearn([name])
         _keep_tables_and_rounds()
         check_clustering(QKMeans(3, max_rounds=2))
+        check_leaf(ChowLiu())
         _keep_in_vault(wine, tmp_path)
         monkeypatch.setattr(threads, "_MANY_ROWS", 0)
         monkeypatch.setattr(threads, "n_cores", lambda: 2)

@@ -8,15 +8,19 @@ same digest share their expression.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from unlearnspn.circuit.expressions import Expression, mixture, product
+import numpy as np
+
+from unlearnspn.circuit.expressions import ONE, Expression, Inputs, Product, mixture, product
+from unlearnspn.counted_leaves import counted_leaves
 from unlearnspn.exact_sum import Words
 from unlearnspn.flat_network import SHORT_DIGEST, FlatNetwork
 from unlearnspn.learning import Learner
-from unlearnspn.leaves.from_counts import express_marginals
+from unlearnspn.leaves.tree_units import write_tree
 from unlearnspn.network import Factor, Operation
-from unlearnspn.node_blocks import Leaves
 from unlearnspn.slices import Slice
+from unlearnspn.threads import on_all_cores, pays_on_all_cores
 
 _SIZE = 8 * SHORT_DIGEST
 
@@ -53,25 +57,23 @@ class Derivation:
         if columns != self._columns:
             self._columns, self._known = columns, {}
         self._used, self._several = {}, set()
-        expression = self._express(learner, network, network.root)
+        pending: list[_Pending] = []
+        self._find(network, network.root, pending)
+        for each, leaves in zip(pending, _express_all_leaves(learner, network, pending), strict=True):
+            self._used[each.name] = self._express(network, each, leaves)
         self._known, self._used = self._used, {}
-        return expression
+        return self._known[network.released_digest(network.root)]
 
-    def _express(self, learner: Learner, network: FlatNetwork, at: int) -> Expression:
+    def _find(self, network: FlatNetwork, at: int, pending: list[_Pending]) -> bytes:
+        """Return a sub-network's name, keep what is known of it, and find what is not, children before parents."""
         name = network.released_digest(at)
-        expression = self._used.get(name) or self._known.get(name)
-        if expression is not None:
+        if name in self._used or name in self._known:
             self._keep_below(network, at)
-            return expression
-        parts = [self._express(learner, network, part) for part in network.parts(at)]
-        if network.operation(at) is Operation.SPLIT_DATA:
-            n_records = network.n_records(at)
-            shares = [network.n_records(part) / n_records for part in network.parts(at)]
-            expression = mixture(parts, [math.log(share) for share in shares])
         else:
-            expression = product([*_express_leaves(learner, network.leaves(learner, at)), *parts])
-        self._used[name] = expression
-        return expression
+            parts = [self._find(network, part, pending) for part in network.parts(at)]
+            pending.append(_Pending(name, at, parts))
+            self._used[name] = ONE  # until it is derived
+        return name
 
     def _keep_below(self, network: FlatNetwork, at: int) -> None:
         """Remember what a known expression consists of, and which parts of it occur elsewhere, too."""
@@ -82,20 +84,54 @@ class Derivation:
             elif name in self._known:
                 self._used[name] = self._known[name]
 
+    def _express(self, network: FlatNetwork, each: _Pending, leaves: list[Expression]) -> Expression:
+        parts = [self._used[name] for name in each.parts]
+        if network.operation(each.node) is not Operation.SPLIT_DATA:
+            return product([*leaves, *parts])
+        n_records = network.n_records(each.node)
+        shares = [network.n_records(part) / n_records for part in network.parts(each.node)]
+        return mixture(parts, [math.log(share) for share in shares])
 
-def _express_leaves(learner: Learner, leaves: Leaves) -> list[Expression]:
-    """Return leaves as expressions, in one go those that need nothing but counts."""
-    key, scope, marginals, factors = leaves
-    records, encoding, smoothing = learner.records, learner.encoding, learner.smoothing
-    alone = [int(own[0]) for own, _ in factors if own.size == 1]
-    smoothed = sorted(variable for variable in alone if smoothing.applies[variable])
-    known = dict(zip(smoothed, express_marginals(marginals, scope, encoding.sizes, smoothed, smoothing), strict=True))
-    counts = learner.counts_by_variable(scope, marginals) if len(smoothed) < len(alone) else {}
+
+class _Pending(NamedTuple):
+    """A node that is to be derived."""
+
+    name: bytes
+    node: int
+    #: The names of its parts.
+    parts: list[bytes]
+
+
+def _express_all_leaves(learner: Learner, network: FlatNetwork, pending: list[_Pending]) -> list[list[Expression]]:
+    """Return the leaves of nodes as expressions, on all cores if that pays."""
+    nodes = np.array([each.node for each in pending], np.int64)
+    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each()
+    jobs = [(learner, network, each.node, *leaves) for each, leaves in zip(pending, counted, strict=True)]
+    sizes = [
+        network.n_records(each.node) if n_others else 0 for each, (_, n_others) in zip(pending, counted, strict=True)
+    ]
+    if pays_on_all_cores(write_tree, len(jobs), sum(sizes)):
+        return on_all_cores(_express_leaves, jobs, sizes)
+    return [_express_leaves(*job) for job in jobs]
+
+
+def _express_leaves(
+    learner: Learner, network: FlatNetwork, node: int, counted: Inputs, n_others: int
+) -> list[Expression]:
+    """Return the leaves of a node as expressions, given those that need nothing but counts."""
+    if n_others == 0 and counted.number != 1:
+        return [Product(counted, ())] if counted.number else []
+    known: dict[int, Expression] = {part.variable: part for part in counted.unpack()}
+    if n_others == 0:
+        return list(known.values())
+    key, factors = network.key_of(node), network.leaves(learner, node)
+    n_alone = sum(leaf.scope.size == 1 for leaf in factors)
+    counts = network.counts(learner, node) if len(known) < n_alone else {}
 
     def express(leaf: Factor) -> Expression:
         if leaf.scope.size == 1 and int(leaf.scope[0]) in known:
             return known[int(leaf.scope[0])]
-        statistics = learner.statistics(leaf, counts)
-        return learner.leaf(leaf.scope).express(statistics, Slice(records, encoding, leaf.scope, key))
+        own = Slice(learner.records, learner.encoding, leaf.scope, key)
+        return learner.leaf(leaf.scope).express(learner.statistics(leaf, counts), own)
 
     return [express(leaf) for leaf in factors]

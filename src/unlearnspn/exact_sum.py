@@ -25,7 +25,7 @@ Words = npt.NDArray[np.int64]
 #: How many parts the exponents of doubles fall into, of 32 each: one for each limb that a value can start in.
 N_PARTS = 64
 
-_UNIT_EXPONENT = 1074
+UNIT_EXPONENT = 1074
 _MASK32 = 0xFFFFFFFF
 _MASK27 = (1 << 27) - 1
 # A value reaches into three limbs, its square into five; one limb more is for the sum of up to 2**31 of them.
@@ -61,7 +61,7 @@ class Window(NamedTuple):
         They are those of `Moments`, from smaller numbers: the limbs below the window are zeros.
         """
         first, second = _assembled(words[:, 1 : 1 + self.n_first]), _assembled(words[:, 1 + self.n_first :])
-        lines, exponent = zip(words[:, 0].tolist(), first, second, strict=True), _UNIT_EXPONENT - 32 * self.low
+        lines, exponent = zip(words[:, 0].tolist(), first, second, strict=True), UNIT_EXPONENT - 32 * self.low
         return [(_mean(n, one, exponent), _std(n, n * two - one * one, exponent)) for n, one, two in lines if n]
 
 
@@ -148,7 +148,7 @@ def add_values(
     carry(words, at, window)
 
 
-@late_kernel(per_element(10, 2))
+@inner_kernel(per_element(10, 2))
 def add_by_code(
     words: Words,
     bits: Bits,
@@ -252,7 +252,7 @@ class Moments(NamedTuple):
 
     def mean(self) -> float:
         """Return the mean, correctly rounded."""
-        return _mean(self.n, self.first, _UNIT_EXPONENT)
+        return _mean(self.n, self.first, UNIT_EXPONENT)
 
     def spread(self) -> int:
         """Return n²·variance in units of 2**-2148; zero if and only if all values are equal."""
@@ -264,14 +264,14 @@ class Moments(NamedTuple):
         >>> Moments.of(np.array([[1e300], [-1e300]]), np.arange(2)).std()
         1e+300
         """
-        return _std(self.n, self.spread(), _UNIT_EXPONENT)
+        return _std(self.n, self.spread(), UNIT_EXPONENT)
 
     def log2_variance(self) -> int:
         """Return floor(log2(variance)), exactly; the variance must not be zero."""
         spread, squared = self.spread(), self.n * self.n
         exponent = spread.bit_length() - squared.bit_length()
         larger = spread >= squared << exponent if exponent >= 0 else spread << -exponent >= squared
-        return exponent - (not larger) - 2 * _UNIT_EXPONENT
+        return exponent - (not larger) - 2 * UNIT_EXPONENT
 
     def to_bytes(self) -> list[bytes]:
         """Return the canonical bytes of each number."""

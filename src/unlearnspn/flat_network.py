@@ -15,6 +15,7 @@ from unlearnspn.blocks import (
     HEAD,
     INDEPENDENCE,
     KEY,
+    MARGINALS,
     N_RECORDS,
     OPERATION,
     PARENT,
@@ -32,7 +33,7 @@ from unlearnspn.exact_sum import Rows, Words
 from unlearnspn.growing import OPEN, Growth, grow
 from unlearnspn.learning import Learner, Place
 from unlearnspn.network import Address, Factor, Node, Operation
-from unlearnspn.node_blocks import MASK, OPERATIONS, Leaves, block_of, read_block, read_leaves
+from unlearnspn.node_blocks import MASK, OPERATIONS, block_of, read_block, read_leaves
 from unlearnspn.node_rows import gather, holder_of_rows
 from unlearnspn.packing import pack, relocate, spare_words, trimmed, wipe
 from unlearnspn.slices import Slice
@@ -315,6 +316,10 @@ class FlatNetwork:
         """Say which node is above, which need not know yet."""
         self.words[node + PARENT] = parent
 
+    def key_of(self, node: int) -> int:
+        """Return the key of a node's address."""
+        return int(self.words[node + KEY]) & MASK
+
     def scope_of(self, node: int) -> Words:
         """Return a node's variables."""
         return _read_scope(self.words, node)
@@ -323,12 +328,12 @@ class FlatNetwork:
         """Return where a node stands; a cluster keeps its rows."""
         words, parent = self.words, self.parent(node)
         is_cluster = parent >= 0 and self.operation(parent) is Operation.SPLIT_DATA
-        key, connected = int(words[node + KEY]) & MASK, bool(words[node + CONNECTED])
+        key, connected = self.key_of(node), bool(words[node + CONNECTED])
         return Place(self.scope_of(node).copy(), key, is_cluster, connected)
 
     def slice(self, learner: Learner, node: int) -> Slice:
         """Return what a node sees."""
-        return Slice(learner.records, learner.encoding, self.scope_of(node).copy(), int(self.words[node + KEY]) & MASK)
+        return Slice(learner.records, learner.encoding, self.scope_of(node).copy(), self.key_of(node))
 
     def place_of_part(self, node: int, number: int, scope: Words) -> Place:
         """Return where a part of a node stands."""
@@ -360,10 +365,14 @@ class FlatNetwork:
         parts: list[int] = _read_parts(self.words, node).tolist()
         return parts
 
-    def leaves(self, learner: Learner, node: int) -> Leaves:
-        """Return all that the leaves of a node follow from."""
-        found = read_leaves(self.words, node, self.outside)
-        return found._replace(factors=self._with_tables(learner, node, found.factors))
+    def leaves(self, learner: Learner, node: int) -> Sequence[Factor]:
+        """Return the leaves of a node with all that they follow from, but for its marginals."""
+        return self._with_tables(learner, node, read_leaves(self.words, node, self.outside))
+
+    def counts(self, learner: Learner, node: int) -> dict[int, Words]:
+        """Return how many records of a node have each code of each of its variables, missing values left out."""
+        marginals = self.words[node + int(self.words[node + MARGINALS]) :]
+        return learner.counts_by_variable(self.scope_of(node), marginals)
 
     def detailed(self, learner: Learner, node: int) -> Node:
         """Return a node whose parts are numbers, with all that its leaves follow from."""

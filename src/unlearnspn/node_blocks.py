@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from unlearnspn.blocks import (
     ROOM,
     ROWS,
     TREE,
+    TREE_WORDS,
     WIDTH,
     Inside,
     rows_at,
@@ -93,15 +95,6 @@ def block_of(
     return np.concatenate([head, node.scope, node.informative, np.array(tail, np.int64), *statistics])
 
 
-class Leaves(NamedTuple):
-    """What the leaves of a node follow from; its marginals are none of their own."""
-
-    key: int
-    scope: Words
-    marginals: Words
-    factors: Sequence[Factor]
-
-
 class _Block:
     """A block that is being read."""
 
@@ -111,9 +104,12 @@ class _Block:
         self._outside = outside
         first, self._n_parts = HEAD + 2 * self.head[WIDTH], self.head[N_PARTS]
         self._tail: list[int] = self._words[first : first + 2 * self._n_parts + 2 * self.head[N_LEAVES]].tolist()
-        # Statistics lie one after another: each ends where the next one starts.
+
+    @cached_property
+    def _ends(self) -> dict[int, int]:
+        """Where statistics end: they lie one after another, so each does where the next one starts."""
         places = (*self.head[MARGINALS : CLUSTERING + 1], *self._leaves[1::2], self.head[LENGTH])
-        self._ends = dict(pairwise(sorted([place for place in places if place > 0])))
+        return dict(pairwise(sorted([place for place in places if place > 0])))
 
     @property
     def scope(self) -> Words:
@@ -145,21 +141,22 @@ class _Block:
     def factors(self, scope: Words) -> list[Factor]:
         """Return the leaves, given the node's variables."""
         leaves = self._leaves
-        factors, alone = [], set(leaves[::2])
-        for variable, place in zip(leaves[::2], leaves[1::2], strict=True):
+        factors, alone = [], leaves[::2]
+        for variable, place in zip(alone, leaves[1::2], strict=True):
             if place < 0:
                 factors.append(self.found(place))
+            elif variable != TREE:
+                factors.append(Factor(np.array([variable], np.int64), self.found(place)))
             else:
-                own = [variable] if variable != TREE else [v for v in scope.tolist() if v not in alone]
-                factors.append(Factor(np.array(own, np.int64), self.found(place)))
+                together = scope if len(leaves) == 2 else scope[~np.isin(scope, alone)]
+                factors.append(Factor(together, self._words[place : place + TREE_WORDS].copy()))
         return factors
 
 
-def read_leaves(words: Words, at: int, outside: Mapping[int, Any]) -> Leaves:
-    """Return what the leaves of a node follow from."""
+def read_leaves(words: Words, at: int, outside: Mapping[int, Any]) -> list[Factor]:
+    """Return the leaves of a node; their statistics are copies."""
     block = _Block(words, at, outside)
-    scope = block.scope
-    return Leaves(block.head[KEY] & MASK, scope, block.found(block.head[MARGINALS]), block.factors(scope))
+    return block.factors(block.scope)
 
 
 def read_block(words: Words, at: int, outside: Mapping[int, Any]) -> Node:

@@ -10,21 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, elements, inner_kernel, kernel, late_kernel, per_element
+from unlearnspn.compiling import inner_kernel, kernel, per_element
 from unlearnspn.exact_sum import Bits, Words
 from unlearnspn.hashing import Keys, mix64, unsigned
 from unlearnspn.portable_math import x_log_x
-from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
+from unlearnspn.slices import Counts, Flags, Rows, Scope
 
 #: So many rows' codes of two variables fit into the processor's nearest cache, beside their table.
 _ROWS_AT_A_TIME = 512
-
-
-def count_tables(data: Slice, rows: Rows) -> Counts:
-    """Count the tables of all pairs."""
-    cells = np.zeros(pair_cells(data.scope, data.encoding.sizes), np.int64)
-    count_pairs(data.records.codes, rows, data.scope, data.encoding.sizes, cells, IN)
-    return cells
 
 
 @kernel
@@ -33,7 +26,7 @@ def cell_hash(first: np.uint64, second: np.uint64) -> np.uint64:
     return mix64(first ^ mix64(second))
 
 
-@late_kernel(per_element(1, 1, 2, 2))
+@inner_kernel(per_element(1, 1, 2, 2))
 def count_pairs(codes: Codes, rows: Rows, scope: Scope, sizes: Counts, tables: Counts, sign: int) -> None:
     """Count every row in, or out, in the table of every pair: one table at a time, for some rows."""
     gathered = np.empty((scope.size, min(_ROWS_AT_A_TIME, rows.size)), np.int64)
@@ -107,7 +100,7 @@ def shift_values_hash(
     hashes[at], hashes[at + 1] = np.int64(low), np.int64(high)
 
 
-@late_kernel(elements)
+@kernel
 def pair_cells(scope: Scope, sizes: Counts) -> int:
     """Return the number of cells of all pairs' tables."""
     total, squares = 0, 0

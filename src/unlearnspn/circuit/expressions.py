@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +62,11 @@ class Inputs(NamedTuple):
     parameter_counts: npt.NDArray[np.int64]
     parameters: Parameters
 
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return self.units.size
+
     @classmethod
     def pack(cls, inputs: Sequence[Input]) -> Inputs:
         """Gather inputs."""
@@ -73,25 +78,32 @@ class Inputs(NamedTuple):
             np.concatenate([_NOTHING, *parameters]),
         )
 
+    @classmethod
+    def join(cls, several: Sequence[Inputs]) -> Inputs:
+        """Put inputs after others."""
+        return several[0] if len(several) == 1 else cls(*map(np.concatenate, zip(*several, strict=True)))
+
+    def unpack(self) -> list[Input]:
+        """Return each of the inputs."""
+        bounds = pairwise([0, *self.parameter_counts.cumsum().tolist()])
+        lines = zip(self.units.tolist(), self.variables.tolist(), bounds, strict=True)
+        return [Input(Unit(unit), variable, self.parameters[start:end]) for unit, variable, (start, end) in lines]
+
 
 _NOTHING = np.zeros(0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Product:
-    """Independent factors, over variables that no two of them share."""
+    """Independent factors, over variables that no two of them share: inputs, and what are none."""
 
-    factors: tuple[Expression, ...]
+    inputs: Inputs
+    inner: tuple[Expression, ...]
 
-    @cached_property
-    def inner(self) -> tuple[Expression, ...]:
-        """The factors that are no inputs."""
-        return tuple(factor for factor in self.factors if not isinstance(factor, Input))
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The factors that are inputs; gathered once, because products are most often used again as they are."""
-        return Inputs.pack([factor for factor in self.factors if isinstance(factor, Input)])
+    @property
+    def n_factors(self) -> int:
+        """How many factors there are."""
+        return self.inputs.number + len(self.inner)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +139,7 @@ class Within:
 Expression = Input | Product | Sum | Within
 
 #: The distribution of no variable at all.
-ONE = Product(())
+ONE = Product(Inputs.pack([]), ())
 
 
 def categorical(variable: int, log_probabilities: Sequence[float] | Parameters) -> Input:
@@ -154,15 +166,25 @@ def product(factors: Sequence[Expression]) -> Expression:
     """Multiply; factors that are products are taken apart, and a single factor is itself.
 
     >>> x, y = numeric(Unit.GAUSSIAN, 0, 0.0, 1.0), numeric(Unit.GAUSSIAN, 1, 0.0, 1.0)
-    >>> product([ONE, x]) is x, len(product([product([x]), product([y, ONE])]).factors)
-    (True, 2)
+    >>> product([ONE, x]) is x, product([product([x]), product([y, ONE])]).inputs.variables.tolist()
+    (True, [0, 1])
     """
-    flat: list[Expression] = []
-    for factor in factors:
-        flat.extend(factor.factors if isinstance(factor, Product) else (factor,))
-    if not flat:
-        return ONE
-    return flat[0] if len(flat) == 1 else Product(tuple(flat))
+    several = [factor for factor in factors if factor is not ONE]
+    if len(several) <= 1:
+        return several[0] if several else ONE
+    inputs: list[Inputs] = []
+    inner: list[Expression] = []
+    for is_input, same in groupby(several, lambda factor: isinstance(factor, Input)):
+        if is_input:
+            inputs.append(Inputs.pack([factor for factor in same if isinstance(factor, Input)]))
+            continue
+        for factor in same:
+            if isinstance(factor, Product):
+                inputs.append(factor.inputs)
+                inner.extend(factor.inner)
+            else:
+                inner.append(factor)
+    return Product(Inputs.join(inputs) if inputs else ONE.inputs, tuple(inner))
 
 
 def mixture(parts: Sequence[Expression], log_weights: Sequence[float]) -> Expression:

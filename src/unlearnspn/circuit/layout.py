@@ -125,12 +125,12 @@ def lower(root: Expression) -> Layout:
             child_counts.append(len(part.parts))
             log_weights.extend(part.log_weights)
         else:
-            n_inputs = len(part.inputs.units)
+            n_inputs = part.inputs.number
             units += (part.inputs, _PRODUCT)
             children.extend(range(n_units, n_units + n_inputs))
             children.extend([_place(child, places) for child in part.inner])
-            child_counts.append(len(part.factors))
-            log_weights.frombytes(bytes(8 * len(part.factors)))
+            child_counts.append(part.n_factors)
+            log_weights.frombytes(bytes(8 * part.n_factors))
             n_units += n_inputs
         places[id(part)] = n_units
         n_units += 1

@@ -14,31 +14,25 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, numeric_parameters
+from unlearnspn.circuit.expressions import OWN, Expression
 from unlearnspn.coding import CategoricalCoder, Encoding
-from unlearnspn.compiling import IN, OUT
-from unlearnspn.exact_sum import Moments, Words, add_by_code, plain
+from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
+from unlearnspn.leaves.bins import BinDefaults, bin_parameters, columns_of, lines_of_bins
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.leaves.edge_tables import Alphabets, find_pairs
 from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, in_arrays, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.tree import Tree, TreeData, learn_tree
+from unlearnspn.leaves.tree_statistics import TreeStatistics, gather_statistics, revise_statistics
 from unlearnspn.leaves.tree_units import express_tree
-from unlearnspn.pair_tables import count_tables
 from unlearnspn.portable_math import x_log_x_table
-from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.slices import Rows, Slice
 from unlearnspn.tables import Category
-
-Floats = npt.NDArray[np.float64]
-
-#: Without numbers there are no bins, though lines as long as the parameters of a Gaussian.
-_NO_BINS = np.zeros((0, len(numeric_parameters(0.0, 1.0))))
 
 
 @dataclass(frozen=True)
@@ -83,13 +77,11 @@ class ChowLiu:
         return TreeLeaf(self, leaves)
 
 
-class TreeStatistics(NamedTuple):
-    """What a tree follows from."""
+class _Known(NamedTuple):
+    """What holds of all variables of a table that a tree can have, whichever it has."""
 
-    #: The tables of all pairs, one after another.
-    cells: Counts
-    #: For each numeric variable, by number, the moments of its values in each bin, as words.
-    in_bins: Mapping[int, Words]
+    alphabets: Alphabets
+    defaults: BinDefaults
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +93,8 @@ class TreeLeaf:
 
     settings: ChowLiu
     leaves: Sequence[Leaf[Any]]
-    #: What all variables can be, as encodings have it.
-    _known_alphabets: WeakKeyDictionary[Encoding, Alphabets] = field(default_factory=WeakKeyDictionary, repr=False)
+    #: What is known of encodings.
+    _known: WeakKeyDictionary[Encoding, _Known] = field(default_factory=WeakKeyDictionary, repr=False)
 
     @property
     def name(self) -> str:
@@ -111,23 +103,17 @@ class TreeLeaf:
 
     def learn(self, data: Slice, rows: Rows) -> TreeStatistics:
         """Count the tables of all pairs, and sum numbers by bin."""
-        in_bins = {v: _sum_by_bin(data, v, rows) for v in data.scope.tolist() if data.records.is_numeric[v]}
-        return TreeStatistics(count_tables(data, rows), in_bins)
+        return gather_statistics(data, rows)
 
     def revise(self, statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
         """Count rows out and others in, in the tables of pairs and in the sums of bins."""
-        in_bins = {v: words.copy() for v, words in statistics.in_bins.items()}
-        for v, words in in_bins.items():
-            _shift_bins(words, data, v, minus, OUT)
-            _shift_bins(words, data, v, plus, IN)
-        cells = statistics.cells - count_tables(data, minus) + count_tables(data, plus)
-        return TreeStatistics(cells, in_bins)
+        return revise_statistics(statistics, data, minus, plus)
 
     def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
         """Hash all cells, by the codes' own fingerprints, and the exact sums."""
         pairs = find_pairs(statistics.cells, data.scope, data.encoding.sizes)
-        windows = {v: data.records.totals.window(v) for v in statistics.in_bins}
-        moments = [Moments.from_words(line, windows[v]) for v, words in statistics.in_bins.items() for line in words]
+        bins = lines_of_bins(statistics.in_bins, data.scope, columns_of(data))
+        moments = [Moments.from_words(line, window) for _, window, lines in bins for line in lines]
         sums = [part for each in moments for part in each.to_bytes()]
         return fingerprint([pairs.hashes(data.encoding.prints[data.scope]).tobytes(), *sums])
 
@@ -138,40 +124,42 @@ class TreeLeaf:
         parents = {name: None if u < 0 else names[u] for name, u in zip(names, tree.parents.tolist(), strict=True)}
         probabilities = {name: _readable_table(tree, outcomes, v) for v, name in enumerate(names)}
         shown: dict[str, Any] = {"parents": parents, "probabilities": probabilities}
-        numbers = [variable for variable in data.scope.tolist() if variable in statistics.in_bins]
-        if numbers:
-            shown["bins"] = {data.records.schema.names[v]: self._readable_bins(statistics, data, v) for v in numbers}
-        return shown
+        bins = self._readable_bins(statistics, data)
+        return {**shown, "bins": bins} if bins else shown
 
     def express(self, statistics: TreeStatistics, data: Slice) -> Expression:
         """Return the distribution as part of a circuit."""
         return express_tree(self._tree_data(statistics, data))
 
     def _tree_data(self, statistics: TreeStatistics, data: Slice) -> TreeData:
-        in_bins, first_bins = self._in_bins(statistics, data)
+        alphabets, defaults = self._known_of(data)
+        in_bins, first_bins = bin_parameters(statistics.in_bins, data, defaults)
         return TreeData(
             data.scope,
             statistics.cells,
             in_bins,
             first_bins,
             data.encoding.sizes,
-            self._alphabets(data),
+            alphabets,
             data.records.is_numeric,
             x_log_x_table(),
             float(self.settings.alpha),
             float(self.settings.beta),
         )
 
-    def _alphabets(self, data: Slice) -> Alphabets:
-        """Return what all variables can be that a tree can have."""
-        known = self._known_alphabets.get(data.encoding)
+    def _known_of(self, data: Slice) -> _Known:
+        """Return what holds of all variables that a tree can have."""
+        known = self._known.get(data.encoding)
         if known is None:
-            takes, variables = self.settings.takes, range(len(self.leaves))
-            joins = [takes(leaf, data.encoding, v) for v, leaf in enumerate(self.leaves)]
-            outcomes = [self._outcomes(data, v) if joins[v] else NO_OUTCOMES for v in variables]
-            starts, levels, unseen = in_arrays(outcomes)
-            known = self._known_alphabets[data.encoding] = Alphabets(starts, levels + 1, unseen)
+            known = self._known[data.encoding] = _Known(self._alphabets(data), self._bin_defaults(data))
         return known
+
+    def _alphabets(self, data: Slice) -> Alphabets:
+        """Return what variables can be."""
+        joins = [self.settings.takes(leaf, data.encoding, v) for v, leaf in enumerate(self.leaves)]
+        outcomes = [self._outcomes(data, v) if joins[v] else NO_OUTCOMES for v in range(len(self.leaves))]
+        starts, levels, unseen = in_arrays(outcomes)
+        return Alphabets(starts, levels + 1, unseen)
 
     def _outcomes(self, data: Slice, variable: int) -> Outcomes:
         if not data.records.is_numeric[variable]:
@@ -179,45 +167,27 @@ class TreeLeaf:
         n_bins = data.encoding.numeric(variable).n_codes - 1
         return Outcomes(tuple(range(n_bins)), np.arange(n_bins), UNSEEN)
 
-    def _in_bins(self, statistics: TreeStatistics, data: Slice) -> tuple[Floats, Counts]:
-        """Return the parameters of numbers in each bin that some record has, then elsewhere; and where they start."""
-        if not statistics.in_bins:
-            return _NO_BINS, np.zeros(data.scope.size, np.int64)
-        lines: list[list[float]] = []
-        starts = []
-        for variable in data.scope.tolist():
-            starts.append(len(lines))
-            if variable in statistics.in_bins:
-                elsewhere = background_parameters(data.encoding.numeric(variable))
-                own = (*self._gaussians(statistics, data, variable), elsewhere)
-                lines += [numeric_parameters(*parameters) for parameters in own]
-        return np.array(lines), np.array(starts, np.int64)
+    def _bin_defaults(self, data: Slice) -> BinDefaults:
+        """Return the least deviation of numbers, and what they are like in bins that no record has."""
+        defaults = BinDefaults(np.zeros(len(self.leaves)), np.zeros((len(self.leaves), 2)))
+        for v, leaf in enumerate(self.leaves):
+            if type(leaf) is Gaussian:
+                coder = data.encoding.numeric(v)
+                defaults.least_stds[v], defaults.elsewhere[v] = leaf.least_std(coder), background_parameters(coder)
+        return defaults
 
-    def _gaussians(self, statistics: TreeStatistics, data: Slice, variable: int) -> list[tuple[float, float]]:
-        """Return mean and deviation of a number in each bin that some record has."""
-        least = cast(Gaussian, self.leaves[variable]).least_std(data.encoding.numeric(variable))
-        found = data.records.totals.window(variable).means_and_stds(statistics.in_bins[variable])
-        return [(mean, max(std, least)) for mean, std in found]
-
-    def _readable_bins(self, statistics: TreeStatistics, data: Slice, variable: int) -> dict[int, dict[str, float]]:
-        bins = np.flatnonzero(statistics.in_bins[variable][:, 0]).tolist()
-        gaussians = zip(bins, self._gaussians(statistics, data, variable), strict=True)
-        return {number: {"mean": mean, "std": std} for number, (mean, std) in gaussians}
-
-
-def _sum_by_bin(data: Slice, variable: int, rows: Rows) -> Words:
-    """Sum a variable's values in each bin, exactly: a line of words for each."""
-    n_bins = data.encoding.numeric(variable).n_codes - 1
-    words = np.zeros((n_bins, data.records.totals.window(variable).n_words), np.int64)
-    _shift_bins(words, data, variable, rows, IN)
-    return words
-
-
-def _shift_bins(words: Words, data: Slice, variable: int, rows: Rows, sign: int) -> None:
-    """Put the values of some rows into the sums of their bins, or take them out."""
-    records = data.records
-    bits, column, window = records.values.view(np.int64), int(records.place[variable]), records.totals.window(variable)
-    add_by_code(words.reshape(-1), bits, rows, column, records.codes, variable, plain(window), sign)
+    def _readable_bins(self, statistics: TreeStatistics, data: Slice) -> dict[str, dict[int, dict[str, float]]]:
+        """Return mean and deviation of numbers in each bin that some record has."""
+        parameters, starts = bin_parameters(statistics.in_bins, data, self._known_of(data).defaults)
+        first, names = dict(zip(data.scope.tolist(), starts.tolist(), strict=True)), data.records.schema.names
+        shown = {}
+        for v, _, lines in lines_of_bins(statistics.in_bins, data.scope, columns_of(data)):
+            bins = np.flatnonzero(lines[:, 0]).tolist()
+            own = parameters[first[v] : first[v] + len(bins), OWN:].tolist()
+            shown[names[v]] = {
+                number: {"mean": mean, "std": std} for number, (mean, std) in zip(bins, own, strict=True)
+            }
+        return shown
 
 
 def _readable_table(tree: Tree, outcomes: list[list[Category]], v: int) -> dict[Any, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Input, Unit, categorical
+from unlearnspn.circuit.expressions import Expression, categorical
 from unlearnspn.leaves.level_counts import (
     LevelCounts,
     Smoothing,
@@ -19,10 +18,9 @@ from unlearnspn.leaves.level_counts import (
     hash_levels,
     shift_levels,
     smoothed_log_probabilities,
-    smoothed_marginals,
 )
 from unlearnspn.schema import Kind
-from unlearnspn.slices import Counts, Rows, Scope, Slice
+from unlearnspn.slices import Counts, Rows, Slice
 from unlearnspn.tables import Category
 
 
@@ -124,17 +122,6 @@ def smoothing_of(leaves: Sequence[object], data: Slice) -> Smoothing:
 
 def _expresses_alike(kind: type[FromCounts]) -> bool:
     return kind.express is FromCounts.express and kind._log_probabilities is FromCounts._log_probabilities
-
-
-def express_marginals(
-    marginals: Counts, scope: Scope, sizes: Counts, variables: list[int], smoothing: Smoothing
-) -> list[Input]:
-    """Return the leaves of some variables of a node, in increasing order, given its marginals."""
-    if not variables:
-        return []
-    found, starts = smoothed_marginals(marginals, scope, sizes, np.array(variables, np.int64), smoothing)
-    bounds = pairwise(starts.tolist())
-    return [Input(Unit.CATEGORICAL, v, found[start:end]) for v, (start, end) in zip(variables, bounds, strict=True)]
 
 
 def readable(categories: tuple[Category, ...]) -> list[Category]:

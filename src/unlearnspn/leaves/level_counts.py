@@ -12,7 +12,7 @@ from unlearnspn.coding import Levels
 from unlearnspn.compiling import elements, kernel, late_kernel, per_element
 from unlearnspn.hashing import Keys, mix64
 from unlearnspn.portable_math import log
-from unlearnspn.slices import Counts, Flags, Rows, Scope
+from unlearnspn.slices import Counts, Flags, Rows
 
 
 class LevelCounts(NamedTuple):
@@ -96,7 +96,7 @@ def smoothed_log_probabilities(
     for i in range(levels.size):
         by_level[levels[i]] = counts[i]
     log_probabilities = np.empty(outcomes.size + 1)
-    _smooth(by_level, outcomes, alpha, unseen, log_probabilities)
+    smooth(by_level, outcomes, alpha, unseen, log_probabilities)
     return log_probabilities
 
 
@@ -112,32 +112,8 @@ class Smoothing(NamedTuple):
     unseen: npt.NDArray[np.float64]
 
 
-@late_kernel(per_element(5, 0))
-def smoothed_marginals(
-    marginals: Counts, scope: Scope, sizes: Counts, variables: Scope, smoothing: Smoothing
-) -> tuple[npt.NDArray[np.float64], Counts]:
-    """Smooth the counts of some variables of a node, and tell where those of each start; both in increasing order.
-
-    The marginals have a count for each code of each variable of the scope; the first one is of what is missing.
-    """
-    starts = np.zeros(variables.size + 1, np.int64)
-    for i in range(variables.size):
-        v = variables[i]
-        starts[i + 1] = starts[i] + smoothing.starts[v + 1] - smoothing.starts[v] + 1
-    log_probabilities = np.empty(starts[-1])
-    at, i = 0, 0
-    for v in scope:
-        if i < variables.size and variables[i] == v:
-            outcomes = smoothing.levels[smoothing.starts[v] : smoothing.starts[v + 1]]
-            own = log_probabilities[starts[i] : starts[i + 1]]
-            _smooth(marginals[at + 1 : at + sizes[v]], outcomes, smoothing.alphas[v], smoothing.unseen[v], own)
-            i += 1
-        at += sizes[v]
-    return log_probabilities, starts
-
-
 @kernel
-def _smooth(
+def smooth(
     by_level: Counts, outcomes: Counts, alpha: float, unseen: float, log_probabilities: npt.NDArray[np.float64]
 ) -> None:
     """Write what `smoothed_log_probabilities` returns, given a count for each level."""

@@ -50,14 +50,14 @@ class _Plan(NamedTuple):
 
 def express_tree(data: TreeData) -> Expression:
     """Return a tree as part of a circuit."""
-    lines, child_counts, children, log_weights, parts, root_weights, needs_pruning = _write(data)
+    lines, child_counts, children, log_weights, parts, root_weights, needs_pruning = write_tree(data)
     fragment = Fragment(Inputs(*lines), child_counts, children, log_weights)
     expression = Sum(tuple([Within(fragment, part) for part in parts.tolist()]), tuple(root_weights.tolist()))
     return lift(lower(expression)) if needs_pruning else expression
 
 
 @late_kernel(steps_of_tree)
-def _write(
+def write_tree(
     data: TreeData,
 ) -> tuple[_Lines, Counts, npt.NDArray[np.int32], Parameters, Counts, Parameters, bool]:
     """Return the units of a tree, their children with weights, and the parts of the first variable with theirs.

@@ -1,0 +1,97 @@
+"""From the network to the circuit: what is derived for many nodes in one go is what each leaf says of itself."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+from unlearnspn import SPN, Bernoulli, Exponential, Gaussian, Histogram, derivation, threads
+from unlearnspn.circuit.expressions import Input, Product
+from unlearnspn.counted_leaves import counted_leaves
+from unlearnspn.slices import Slice
+
+
+def table():
+    """Return a table of numbers, categories, what is both of them almost, and missing values."""
+    frame = load_wine(as_frame=True).frame.astype({"target": "str"})
+    rng = np.random.default_rng(0)
+    frame["sweet"] = rng.random(len(frame)) < 0.3
+    frame["cellar"] = [f"cellar {number}" for number in rng.integers(0, 3, len(frame))]
+    frame["label"] = [f"label {number}" for number in range(len(frame))]  # more than there are codes for
+    return frame.mask(rng.random(frame.shape) < 0.05)
+
+
+SETTINGS = {
+    "trees": {},
+    "independent": {"factorization": "naive"},
+    "own leaves": {"leaves": {"alcohol": Histogram(), "sweet": Bernoulli(), "proline": Exponential()}},
+    "gaussians": {"factorization": "naive", "leaves": {"alcohol": Gaussian(min_std=0.2)}},
+}
+
+
+@pytest.fixture(params=SETTINGS.values(), ids=SETTINGS)
+def model(request):
+    return SPN(min_rows=15, **request.param).fit(table())._model
+
+
+def express_each(model, node):
+    """Return the expression of each leaf of a node, as the leaf gives it."""
+    learner, network = model.learner, model.network
+    counts = network.counts(learner, node)
+    for leaf in network.leaves(learner, node):
+        own = Slice(model.records, model.records.encoding, leaf.scope, network.key_of(node))
+        yield learner.leaf(leaf.scope).express(learner.statistics(leaf, counts), own)
+
+
+def described(part):
+    return part.unit, part.variable, part.parameters.tolist()
+
+
+def test_leaves_that_follow_from_counts_are_what_they_say_of_themselves(model):
+    network, learner = model.network, model.learner
+    nodes = np.array(network.below(network.root))
+    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each()
+    n_counted = 0
+    for node, (inputs, n_others) in zip(nodes.tolist(), counted, strict=True):
+        leaves = list(express_each(model, node))
+        own = {leaf.variable: described(leaf) for leaf in leaves if isinstance(leaf, Input)}
+        found = [described(part) for part in inputs.unpack()]
+        assert found == [own[part[1]] for part in found]
+        assert len(found) + n_others == len(leaves)
+        n_counted += len(found)
+    assert n_counted > 0
+
+
+def test_leaves_keep_their_order(model):
+    network, learner = model.network, model.learner
+    nodes = np.array(network.below(network.root))
+    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each()
+    for node, own in zip(nodes.tolist(), counted, strict=True):
+        found = derivation._express_leaves(learner, network, node, *own)
+        inputs = [part for each in found for part in (each.inputs.unpack() if isinstance(each, Product) else [each])]
+        expected = list(express_each(model, node))
+        assert len(inputs) == len(expected)
+        pairs = [(a, b) for a, b in zip(inputs, expected, strict=True) if isinstance(b, Input)]
+        assert [described(a) for a, _ in pairs] == [described(b) for _, b in pairs]
+
+
+def test_a_circuit_is_the_same_for_any_number_of_threads(monkeypatch):
+    frame, layouts, done = table(), [], []
+
+    def on_all_cores(function, jobs, sizes):
+        done.append(len(jobs))
+        return threads.on_all_cores(function, jobs, sizes)
+
+    monkeypatch.setattr(derivation, "on_all_cores", on_all_cores)
+    for n_cores, many_rows in ((1, 4000), (3, 0)):
+        monkeypatch.setattr(threads, "n_cores", lambda n_cores=n_cores: n_cores)
+        monkeypatch.setattr(threads, "_MANY_ROWS", many_rows)
+        spn = SPN(min_rows=15).fit(frame)
+        layouts.append(spn.circuit_.layout)
+        spn.unlearn([3, 4, 5])
+        layouts.append(spn.circuit_.layout)
+    alone, threaded = ([each.arrays() for each in pair] for pair in (layouts[:2], layouts[2:]))
+    assert done
+    for one, other in zip(alone, threaded, strict=True):
+        assert {name: array.tobytes() for name, array in one.items()} == {
+            name: array.tobytes() for name, array in other.items()
+        }
