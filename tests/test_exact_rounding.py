@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unlearnspn.compiling import IN
-from unlearnspn.exact_rounding import mean_and_std
+from unlearnspn.exact_rounding import _divided, _root_divided, mean_and_std
 from unlearnspn.exact_sum import N_PARTS, Moments, Window, add_values, count_parts, plain
 
 EXTREMES = [0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 0.1, 1.0]
@@ -92,6 +92,35 @@ def test_deviations_in_the_middle_of_two_doubles_go_to_the_even_one(distance, ex
         for values in ([low, high], [low, high, low, high], [low, high + near], [low, high, near, low + near]):
             found, exact = found_and_exact(values)
             assert found == exact
+
+
+#: Twice the middle of two doubles, or almost.
+middles = st.one_of(
+    st.integers(2**52, 2**53 - 1).map(lambda half: 2 * half + 1), st.just(2**54 - 1), st.just(2**53 + 1)
+)
+divisors = st.one_of(st.integers(1, 2**31 - 1), st.integers(1, 100))
+
+
+def limbs_of(number):
+    return np.array([number >> at & 0xFFFFFFFF for at in range(0, number.bit_length() + 40, 32)])
+
+
+@often
+@given(middles, divisors, st.integers(0, 200), st.integers(-3, 3))
+def test_quotients_next_to_the_middle_of_two_doubles(middle, n, n_zeros, off):
+    number = (middle * n << n_zeros) + off
+    assert _divided(limbs_of(number), n, -30) == number / (n << 30)
+
+
+@often
+@given(middles, divisors, st.integers(0, 150), st.integers(-3, 3))
+def test_roots_next_to_the_middle_of_two_doubles(middle, n, n_zeros, off):
+    square = (middle * n << n_zeros) ** 2 + off
+    # A root of so many more bits is below the middle, in it, or above it as the root itself is.
+    root = math.isqrt(square << 400)
+    is_exact = root * root == square << 400
+    expected = (root * 2 + (not is_exact)) / (n << 231)
+    assert _root_divided(limbs_of(square), n, -30) == expected
 
 
 def test_subnormal_numbers_are_left_open():
