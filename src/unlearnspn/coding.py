@@ -270,14 +270,17 @@ class CategoricalCoder:
     @cached_property
     def canonical_codes(self) -> npt.NDArray[np.int64]:
         """The codes in use, in the canonical order of their categories: booleans, numbers by value, strings."""
-        present = [(rank(category), code) for code, category in enumerate(self.categories) if category is not None]
-        return np.array([code for _, code in sorted(present)], np.int64)
+        return np.array([code for _, code in self._in_order], np.int64)
 
     @cached_property
     def canonical_categories(self) -> tuple[Category, ...]:
         """The categories that there are now, in canonical order."""
-        by_code = [self.categories[code] for code in self.canonical_codes.tolist()]
-        return tuple(category for category in by_code if category is not None)
+        return tuple([category for (_, category), _ in self._in_order])
+
+    @cached_property
+    def _in_order(self) -> list[tuple[tuple[int, Category], int]]:
+        """What the categories that there are now are sorted by, and the code of each."""
+        return sorted([(rank(category), code) for code, category in enumerate(self.categories) if category is not None])
 
     @property
     def grouped(self) -> bool:

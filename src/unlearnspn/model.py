@@ -252,13 +252,12 @@ class Model:
 def _domains(settings: Settings, records: Records) -> Domains:
     """Return what a circuit shows of the columns."""
     schema = settings.schema
-    return Domains(
-        tuple(
-            Domain(v.name, v.kind, v.family, leaf.categories(Slice(records, records.encoding, np.array([number]), 0)))
-            for number, (v, leaf) in enumerate(zip(schema.variables, settings.leaves, strict=True))
-        ),
-        schema.id_column,
-    )
+    scopes = np.arange(len(schema.variables)).reshape(-1, 1)
+    columns = [
+        Domain(v.name, v.kind, v.family, leaf.categories(Slice(records, records.encoding, scope, 0)))
+        for v, leaf, scope in zip(schema.variables, settings.leaves, scopes, strict=True)
+    ]
+    return Domains(tuple(columns), schema.id_column)
 
 
 def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Table) -> Circuit:
