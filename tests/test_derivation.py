@@ -61,6 +61,13 @@ def test_leaves_that_follow_from_counts_are_what_they_say_of_themselves(model):
     assert n_counted > 0
 
 
+def test_parameters_of_a_node_do_not_stay_when_it_goes(model):
+    network, learner = model.network, model.learner
+    nodes = np.array(network.below(network.root))
+    for inputs, _ in counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each():
+        assert inputs.parameters.base is None
+
+
 def test_leaves_keep_their_order(model):
     network, learner = model.network, model.learner
     nodes = np.array(network.below(network.root))

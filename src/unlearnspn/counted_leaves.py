@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -30,20 +31,11 @@ class CountedLeaves(NamedTuple):
     def of_each(self) -> list[tuple[Inputs, int]]:
         """Return for each node its inputs, and how many leaves it has beside them."""
         units, variables, counts, parameters = self.inputs
-        starts, parameter_starts = self.starts.tolist(), self.parameter_starts.tolist()
+        bounds, parameter_bounds = pairwise(self.starts.tolist()), pairwise(self.parameter_starts.tolist())
+        # Parameters are copied: those of a node that goes must not stay behind for the sake of the others.
         return [
-            (
-                Inputs(units[a:b], variables[a:b], counts[a:b], parameters[c:d]),
-                others,
-            )
-            for a, b, c, d, others in zip(
-                starts[:-1],
-                starts[1:],
-                parameter_starts[:-1],
-                parameter_starts[1:],
-                self.n_others.tolist(),
-                strict=True,
-            )
+            (Inputs(units[a:b], variables[a:b], counts[a:b], parameters[c:d].copy()), n_others)
+            for (a, b), (c, d), n_others in zip(bounds, parameter_bounds, self.n_others.tolist(), strict=True)
         ]
 
 

@@ -42,7 +42,8 @@ class LearnedDistribution(Protocol[S]):
     def express(self, statistics: S, data: Slice) -> Expression:
         """Return the distribution as part of a circuit; no bit of it may depend on codes or on the order of rows.
 
-        Of the encoding it may use what the digest of the model covers: categories, centre and scale.
+        Of the encoding it may use what the digest of the model covers: categories, centre and scale. Several leaves may
+        be expressed at once, in threads.
         """
 
 
