@@ -89,6 +89,7 @@ def test_a_circuit_is_the_same_for_any_number_of_threads(monkeypatch):
         return threads.on_all_cores(function, jobs, sizes)
 
     monkeypatch.setattr(derivation, "on_all_cores", on_all_cores)
+    monkeypatch.setattr(derivation, "_LARGE", 1)
     for n_cores, many_rows in ((1, 4000), (3, 0)):
         monkeypatch.setattr(threads, "n_cores", lambda n_cores=n_cores: n_cores)
         monkeypatch.setattr(threads, "_MANY_ROWS", many_rows)

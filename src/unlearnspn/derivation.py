@@ -23,6 +23,8 @@ from unlearnspn.slices import Slice
 from unlearnspn.threads import on_all_cores, pays_on_all_cores
 
 _SIZE = 8 * SHORT_DIGEST
+#: Threads wait for each other more than they work where trees have fewer rows than this, in the mean.
+_LARGE = 1000
 
 
 class Derivation:
@@ -109,7 +111,8 @@ def _express_all_leaves(learner: Learner, network: FlatNetwork, pending: list[_P
     jobs = [(learner, network, each.node, *leaves) for each, leaves in zip(pending, counted, strict=True)]
     others = [n_others for _, n_others in counted]
     sizes = [network.n_records(each.node) if n_others else 0 for each, n_others in zip(pending, others, strict=True)]
-    if learner.tree is not None and pays_on_all_cores(write_tree, len(jobs), sum(sizes)):
+    is_large = sum(sizes) >= _LARGE * sum(map(bool, others))
+    if learner.tree is not None and is_large and pays_on_all_cores(write_tree, len(jobs), sum(sizes)):
         return on_all_cores(_express_leaves, jobs, sizes)
     return [_express_leaves(*job) for job in jobs]
 
