@@ -14,7 +14,7 @@ from unlearnspn.bench.datasets import load
 from unlearnspn.bench.generated import generate
 from unlearnspn.bench.paper import large_training, likelihood, many_rows, removal, training
 from unlearnspn.bench.paper.floors import deviation_floors
-from unlearnspn.bench.paper.peer_trials import Trial, options_of
+from unlearnspn.bench.paper.peer_trials import PeerTrials, Trial, options_of
 from unlearnspn.bench.paper.plan import Plan
 from unlearnspn.bench.paper.samples import Source
 from unlearnspn.bench.peers.client import Learned
@@ -110,11 +110,12 @@ def test_training_is_timed_with_and_without_state(sample):
     times = training.time_training(sample, SPN)
     assert 0 < times.seconds < times.with_state
     assert times.without_state > 0
-    row = training.as_row("adult", "ours", [training.Training(1.0, 1.2, 1.0)], [120.0])
+    race = training.Race([130.0, 120.0], {"ours": [training.Seconds(2.0, 2.4), training.Seconds(3.0, 3.0)]})
+    row = training.as_row("adult", "ours", [training.Training(1.0, 1.2, 1.0)], [race])
     assert row["overhead"].value == pytest.approx(1.2)
     assert row["overhead"].reached is False
-    assert row["spflow_ratio"].value == pytest.approx(120.0)
-    assert row["spflow_circuit_ratio"].value == pytest.approx(100.0)
+    assert row["spflow_ratio"].value == pytest.approx(60.0)
+    assert row["spflow_circuit_ratio"].value == pytest.approx(50.0)
     assert row["spflow_circuit_ratio"].target is None
 
 
@@ -135,6 +136,34 @@ def test_training_on_many_rows_is_compared_with_spflow():
     assert row["train_s"] < row["circuit_s"]
     assert row["spflow_circuit_ratio"] == pytest.approx(120.0 / row["circuit_s"])
     assert "spflow_ratio" not in many_rows.compare(sample, None)
+
+
+def test_ours_is_trained_in_turn_with_spflow(sample, monkeypatch):
+    done, train = [], training.train
+
+    class Peer:
+        def learn(self, table, n_categories, **options):
+            done.append(f"SPFlow, {len(table)}")
+            return Learned({}, 10.0 * len(done))
+
+        def score(self, rows):
+            return np.zeros(len(rows))
+
+        def widen(self, floors):
+            pass
+
+    def train_ours(spn, frame):
+        done.append("ours")
+        return train(spn, frame)
+
+    monkeypatch.setattr(training, "train", train_ours)
+    monkeypatch.setattr(PeerTrials, "worker", lambda self, library: Peer())
+    race = training.race(sample, PeerTrials(None, trainings=2))
+    ours = ["ours"] * 6  # three in each setting
+    assert done == [*ours, "SPFlow, 50", "SPFlow, 1000", *ours, "SPFlow, 1000", *ours]
+    assert race.spflow == [80.0, 150.0]
+    assert {setting: len(seconds) for setting, seconds in race.ours.items()} == {"ours": 2, "paper": 2}
+    assert all(0 < each.fit < each.to_circuit for seconds in race.ours.values() for each in seconds)
 
 
 def test_floors_are_those_of_our_leaves():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from statistics import fmean
 
@@ -35,7 +35,8 @@ def _removals_and_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> I
     trainings = training.new_section()
     for name in plan.removal_data:
         samples = _samples(plan, name)
-        spflow = None if trials is None else _spflow_seconds(name, samples, trials, bar)
+        races = None if trials is None else _race(name, samples, trials, bar)
+        spflow = None if races is None else [fmean(each.spflow) for each in races]
         bar.begin(f"{name}: removing and retraining", len(SETTINGS) * len(samples))
         for setting, make in SETTINGS.items():
             runs, times = [], []
@@ -44,19 +45,19 @@ def _removals_and_training(plan: Plan, trials: PeerTrials | None, bar: Bar) -> I
                 runs.append(removal.remove_one_by_one(sample, make, plan.removals))
                 times.append(training.time_training(sample, make))
                 bar.step()
-            removals.rows.append(removal.as_row(name, setting, runs, _each(spflow, fmean)))
-            trainings.rows.append(training.as_row(name, setting, times, _each(spflow, min)))
+            removals.rows.append(removal.as_row(name, setting, runs, spflow))
+            trainings.rows.append(training.as_row(name, setting, times, races))
     yield removals
     yield trainings
 
 
-def _spflow_seconds(name: str, samples: list[Sample], trials: PeerTrials, bar: Bar) -> list[list[float]]:
+def _race(name: str, samples: list[Sample], trials: PeerTrials, bar: Bar) -> list[training.Race]:
     bar.begin(f"{name}: SPFlow trains", len(samples))
-    seconds = []
+    races = []
     for sample in samples:
-        seconds.append(trials.of(SPFLOW, sample).seconds)
+        races.append(training.race(sample, trials))
         bar.step()
-    return seconds
+    return races
 
 
 def _many_rows(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Section]:
@@ -95,8 +96,3 @@ def _likelihood(plan: Plan, trials: PeerTrials | None, bar: Bar) -> Iterator[Sec
 def _samples(plan: Plan, name: str) -> list[Sample]:
     source = Source.of(load(name, plan.folder))
     return [source.sample(seed) for seed in range(plan.seeds)]
-
-
-def _each(seconds: list[list[float]] | None, summary: Callable[[list[float]], float]) -> list[float] | None:
-    """Return one figure for each seed."""
-    return None if seconds is None else [summary(each) for each in seconds]

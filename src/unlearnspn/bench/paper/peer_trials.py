@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,21 +58,24 @@ class PeerTrials:
             self._workers[library] = self._stack.enter_context(Worker(library, self._environments))
         return self._workers[library]
 
-    def of(self, library: str, sample: Sample) -> Trial:
-        """Have a sample learned and its other rows scored."""
+    def of(self, library: str, sample: Sample, in_turn: Callable[[], None] = lambda: None) -> Trial:
+        """Have a sample learned and its other rows scored; what is to be compared comes after each training."""
         key = (library, *sample.key)
         if key not in self._trials:
-            self._trials[key] = self._run(library, sample)
+            self._trials[key] = self._run(library, sample, in_turn)
         return self._trials[key]
 
-    def _run(self, library: str, sample: Sample) -> Trial:
+    def _run(self, library: str, sample: Sample, in_turn: Callable[[], None]) -> Trial:
         worker, options = self.worker(library), options_of(library, bool(sample.numeric))
         if library == DEEPROB_KIT:
             options["random_state"] = sample.seed
         trainings = self._trainings if library == SPFLOW else 1
         # What the first call imports or compiles is no part of learning.
         worker.learn(sample.rows[:50], sample.n_categories, **options)
-        seconds = [worker.learn(sample.rows, sample.n_categories, **options).seconds for _ in range(trainings)]
+        seconds = []
+        for _ in range(trainings):
+            seconds.append(worker.learn(sample.rows, sample.n_categories, **options).seconds)
+            in_turn()
         if not len(sample.held_out):
             return Trial(seconds, np.zeros(0), None)
         densities = worker.score(sample.held_out)

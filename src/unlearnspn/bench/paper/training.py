@@ -11,8 +11,10 @@ import pandas as pd
 from unlearnspn import SPN
 from unlearnspn.bench.datasets import Dataset
 from unlearnspn.bench.figures import Figure, at_least, at_most, times
-from unlearnspn.bench.paper.plan import MAIN_DATA
+from unlearnspn.bench.paper.peer_trials import PeerTrials
+from unlearnspn.bench.paper.plan import MAIN_DATA, SETTINGS
 from unlearnspn.bench.paper.samples import Sample
+from unlearnspn.bench.peers.libraries import SPFLOW
 from unlearnspn.bench.reports import Column, Row, Section
 from unlearnspn.bench.timing import Stopwatch
 from unlearnspn.ids import RecordId
@@ -76,6 +78,28 @@ def least(runs: Iterable[Seconds]) -> Seconds:
     return Seconds(*map(min, zip(*runs, strict=True)))
 
 
+@dataclass(frozen=True)
+class Race:
+    """The seconds of SPFlow's trainings on a sample, and of ours in each setting, which were timed in turn."""
+
+    spflow: list[float]
+    ours: dict[str, list[Seconds]]
+
+
+def race(sample: Sample, trials: PeerTrials) -> Race:
+    """Train on a sample in turn with SPFlow: the speed of a machine may change between two trainings of its own."""
+    ours: dict[str, list[Seconds]] = {setting: [] for setting in SETTINGS}
+
+    def train_ours() -> None:
+        for setting, make in SETTINGS.items():
+            models = [sample.data.spn(make, random_state=sample.seed) for _ in range(_REPEATS)]
+            ours[setting].append(least(train(spn, sample.data.frame) for spn in models))
+
+    train_ours()  # and compile: what these take does not count
+    spflow = trials.of(SPFLOW, sample, train_ours).seconds
+    return Race(spflow, {setting: seconds[1:] for setting, seconds in ours.items()})
+
+
 def train_without_state(data: Dataset, params: dict[str, Any], make: Callable[..., SPN] = SPN) -> float:
     """Return the seconds until the circuit stands of a training that keeps nothing for requests."""
     spn = _WithoutState(**data.spn(make, **params).get_params(deep=False))
@@ -109,7 +133,7 @@ def new_section() -> Section:
     ]
     notes = [
         f"From the data frame on, the least of {_REPEATS} trainings a seed, with and without state of {_COMPARED}, in "
-        "turn; SPFlow's from an array.",
+        f"turn; SPFlow's from an array. Ratios to SPFlow: {_REPEATS} of ours after each of its own, the least of each.",
         FIT_OR_CIRCUIT,
         "stateless: until the circuit stands, without what only requests need: the answers that each node keeps, and "
         "the digest of all records.",
@@ -117,8 +141,8 @@ def new_section() -> Section:
     return Section("training", "Training on 1,000 rows", columns, notes=notes)
 
 
-def as_row(name: str, setting: str, runs: list[Training], spflow: list[float] | None) -> Row:
-    """Return the row of a data set in a setting, given SPFlow's least seconds of a training for each seed."""
+def as_row(name: str, setting: str, runs: list[Training], races: list[Race] | None) -> Row:
+    """Return the row of a data set in a setting, given how it went with SPFlow for each seed."""
     meant = setting == "ours" and name in MAIN_DATA
     ours = [run.seconds for run in runs]
     row: Row = {"data": name, "setting": setting, "train_ms": Figure.of([1e3 * seconds for seconds in ours])}
@@ -126,8 +150,9 @@ def as_row(name: str, setting: str, runs: list[Training], spflow: list[float] | 
     row["with_state_ms"] = Figure.of([1e3 * seconds for seconds in state])
     row["without_state_ms"] = Figure.of([1e3 * seconds for seconds in without])
     row["overhead"] = times(state, without, OVERHEAD if meant else None)
-    if spflow is not None:
+    if races is not None:
+        spflow, in_turn = [min(each.spflow) for each in races], [least(each.ours[setting]) for each in races]
         row["spflow_train_ms"] = Figure.of([1e3 * seconds for seconds in spflow])
-        row["spflow_ratio"] = times(spflow, ours, TIMES_SPFLOW if meant else None)
-        row["spflow_circuit_ratio"] = times(spflow, state)
+        row["spflow_ratio"] = times(spflow, [each.fit for each in in_turn], TIMES_SPFLOW if meant else None)
+        row["spflow_circuit_ratio"] = times(spflow, [each.to_circuit for each in in_turn])
     return row
