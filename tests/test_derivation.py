@@ -49,7 +49,7 @@ def described(part):
 def test_leaves_that_follow_from_counts_are_what_they_say_of_themselves(model):
     network, learner = model.network, model.learner
     nodes = np.array(network.below(network.root))
-    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each()
+    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing)
     n_counted = 0
     for node, (inputs, n_others) in zip(nodes.tolist(), counted, strict=True):
         leaves = list(express_each(model, node))
@@ -64,14 +64,14 @@ def test_leaves_that_follow_from_counts_are_what_they_say_of_themselves(model):
 def test_parameters_of_a_node_do_not_stay_when_it_goes(model):
     network, learner = model.network, model.learner
     nodes = np.array(network.below(network.root))
-    for inputs, _ in counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each():
+    for inputs, _ in counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing):
         assert inputs.parameters.base is None
 
 
 def test_leaves_keep_their_order(model):
     network, learner = model.network, model.learner
     nodes = np.array(network.below(network.root))
-    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each()
+    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing)
     for node, own in zip(nodes.tolist(), counted, strict=True):
         found = derivation._express_leaves(learner, network, node, *own)
         inputs = [part for each in found for part in (each.inputs.unpack() if isinstance(each, Product) else [each])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,32 +17,16 @@ from unlearnspn.slices import Counts
 _CATEGORICAL = int(Unit.CATEGORICAL)
 
 
-class CountedLeaves(NamedTuple):
-    """The inputs of one node's leaves after another's, each in the order of the leaves."""
-
-    inputs: Inputs
-    #: Where those of each node start among the inputs and among their parameters, and at the end their numbers.
-    starts: Counts
-    parameter_starts: Counts
-    #: How many leaves of each node need more than counts.
-    n_others: Counts
-
-    def of_each(self) -> list[tuple[Inputs, int]]:
-        """Return for each node its inputs, and how many leaves it has beside them."""
-        units, variables, counts, parameters = self.inputs
-        bounds, parameter_bounds = pairwise(self.starts.tolist()), pairwise(self.parameter_starts.tolist())
-        # Parameters are copied: those of a node that goes must not stay behind for the sake of the others.
-        return [
-            (Inputs(units[a:b], variables[a:b], counts[a:b], parameters[c:d].copy()), n_others)
-            for (a, b), (c, d), n_others in zip(bounds, parameter_bounds, self.n_others.tolist(), strict=True)
-        ]
-
-
-def counted_leaves(words: Words, nodes: Words, sizes: Counts, smoothing: Smoothing) -> CountedLeaves:
-    """Return the leaves of some nodes that follow from their marginals, given what becomes of counts."""
-    variables, counts, parameters, *rest = _smooth_leaves(words, nodes, sizes, smoothing)
+def counted_leaves(words: Words, nodes: Words, sizes: Counts, smoothing: Smoothing) -> list[tuple[Inputs, int]]:
+    """Return the leaves of each node that follow from its marginals, in order, and how many there are beside them."""
+    variables, counts, parameters, starts, parameter_starts, others = _smooth_leaves(words, nodes, sizes, smoothing)
     units = np.full(variables.size, _CATEGORICAL, np.uint8)
-    return CountedLeaves(Inputs(units, variables, counts, parameters), *rest)
+    bounds, parameter_bounds = pairwise(starts.tolist()), pairwise(parameter_starts.tolist())
+    # Parameters are copied: those of a node that goes must not stay behind for the sake of the others.
+    return [
+        (Inputs(units[a:b], variables[a:b], counts[a:b], parameters[c:d].copy()), n_others)
+        for (a, b), (c, d), n_others in zip(bounds, parameter_bounds, others.tolist(), strict=True)
+    ]
 
 
 @kernel
@@ -55,7 +38,11 @@ def _is_counted(smoothing: Smoothing, variable: int) -> bool:
 def _smooth_leaves(
     words: Words, nodes: Words, sizes: Counts, smoothing: Smoothing
 ) -> tuple[npt.NDArray[np.int32], Counts, npt.NDArray[np.float64], Counts, Counts, Counts]:
-    """Return variables, numbers of parameters and parameters of inputs, and what `CountedLeaves` has beside them."""
+    """Return variables, numbers of parameters and parameters of the inputs of one node after another.
+
+    And where those of each node start among the inputs and among their parameters, with their numbers at the end; and
+    how many leaves of each node need more than counts.
+    """
     starts, parameter_starts = np.zeros(nodes.size + 1, np.int64), np.zeros(nodes.size + 1, np.int64)
     n_others = np.zeros(nodes.size, np.int64)
     for i in range(nodes.size):

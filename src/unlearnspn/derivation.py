@@ -107,7 +107,7 @@ class _Pending(NamedTuple):
 def _express_all_leaves(learner: Learner, network: FlatNetwork, pending: list[_Pending]) -> list[list[Expression]]:
     """Return the leaves of nodes as expressions; trees on all cores if that pays."""
     nodes = np.array([each.node for each in pending], np.int64)
-    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing).of_each()
+    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing)
     jobs = [(learner, network, each.node, *leaves) for each, leaves in zip(pending, counted, strict=True)]
     others = [n_others for _, n_others in counted]
     sizes = [network.n_records(each.node) if n_others else 0 for each, n_others in zip(pending, others, strict=True)]
