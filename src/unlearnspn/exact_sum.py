@@ -25,6 +25,7 @@ Words = npt.NDArray[np.int64]
 #: How many parts the exponents of doubles fall into, of 32 each: one for each limb that a value can start in.
 N_PARTS = 64
 
+#: All doubles are multiples of 2 to minus this power.
 UNIT_EXPONENT = 1074
 _MASK32 = 0xFFFFFFFF
 _MASK27 = (1 << 27) - 1

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, numeric_parameters
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import kernel, late_kernel, per_element
+from unlearnspn.compiling import inlined, kernel, late_kernel, per_element
 from unlearnspn.exact_rounding import mean_and_std
 from unlearnspn.exact_sum import Bits, Window, Words, add_by_code
 from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
@@ -44,6 +44,12 @@ def columns_of(data: Slice) -> BinColumns:
     return BinColumns(records.is_numeric, data.encoding.sizes, records.totals.windows, records.place)
 
 
+@inlined
+def _window(columns: BinColumns, v: int) -> tuple[int, int, int]:
+    """Return a variable's window as kernels take it."""
+    return columns.windows[v, 0], columns.windows[v, 1], columns.windows[v, 2]
+
+
 @kernel
 def _bin_words(columns: BinColumns, v: int) -> int:
     """Return how many words the moments of a bin take."""
@@ -68,9 +74,8 @@ def shift_bins(
     at = 0
     for v in scope:
         if columns.is_numeric[v]:
-            window = (columns.windows[v, 0], columns.windows[v, 1], columns.windows[v, 2])
             end = at + (columns.sizes[v] - 1) * _bin_words(columns, v)
-            add_by_code(words[at:end], bits, rows, columns.places[v], codes, v, window, sign)
+            add_by_code(words[at:end], bits, rows, columns.places[v], codes, v, _window(columns, v), sign)
             at = end
 
 
@@ -117,10 +122,10 @@ def _bin_parameters(words: Words, scope: Scope, columns: BinColumns, defaults: B
         starts[i] = line
         if not columns.is_numeric[v]:
             continue
-        window, least = (columns.windows[v, 0], columns.windows[v, 1], columns.windows[v, 2]), defaults.least_stds[v]
+        least = defaults.least_stds[v]
         for _ in range(columns.sizes[v] - 1):
             if words[at] > 0:
-                mean, std = mean_and_std(words, at, window)
+                mean, std = mean_and_std(words, at, _window(columns, v))
                 lines[line, _MEAN], lines[line, _STD] = mean, least if std < least else std  # and not if it is NaN
                 line += 1
             at += _bin_words(columns, v)
