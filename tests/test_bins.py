@@ -58,7 +58,7 @@ def expected_parameters(data, rows):
 def test_gaussians_are_those_of_the_values_in_each_bin(one, other):
     data = three_columns(one, other)
     rows = data.records.rows
-    parameters, starts = bin_parameters(gather_statistics(data, rows).in_bins, data, defaults)
+    parameters, starts = bin_parameters(gather_statistics(data, rows).in_bins, data.scope, columns_of(data), defaults)
     assert (parameters.tolist(), starts.tolist()) == expected_parameters(data, rows)
 
 
@@ -66,7 +66,7 @@ def test_gaussians_are_those_of_the_values_in_each_bin(one, other):
 def test_what_compiled_code_leaves_open_is_known_all_the_same(unit):
     data = three_columns([unit * number for number in range(40)], [float(number % 7) for number in range(40)])
     rows, nothing = data.records.rows, BinDefaults(np.zeros(3), defaults.elsewhere)
-    parameters, _ = bin_parameters(gather_statistics(data, rows).in_bins, data, nothing)
+    parameters, _ = bin_parameters(gather_statistics(data, rows).in_bins, data.scope, columns_of(data), nothing)
     known = [each for each in by_hand(data, rows, 0) if each.n]
     assert parameters[: len(known), 3:].tolist() == [[each.mean(), each.std()] for each in known]
     assert not np.isnan(parameters).any()
@@ -76,7 +76,9 @@ def test_without_numbers_there_are_no_bins():
     data = slice_of(list("abab"), list("bbaa"), categorical=True)
     statistics = gather_statistics(data, data.records.rows)
     assert statistics.in_bins.size == 0
-    parameters, starts = bin_parameters(statistics.in_bins, data, BinDefaults(np.zeros(2), np.zeros((2, 2))))
+    parameters, starts = bin_parameters(
+        statistics.in_bins, data.scope, statistics.columns, BinDefaults(np.zeros(2), np.zeros((2, 2)))
+    )
     assert (parameters.shape, starts.tolist()) == ((0, 5), [0, 0])
 
 

@@ -98,14 +98,13 @@ class BinDefaults(NamedTuple):
     elsewhere: Floats
 
 
-def bin_parameters(words: Words, data: Slice, defaults: BinDefaults) -> tuple[Floats, Counts]:
+def bin_parameters(words: Words, scope: Scope, columns: BinColumns, defaults: BinDefaults) -> tuple[Floats, Counts]:
     """Return the parameters of numbers in each bin that some record has, then elsewhere; and where each one's start."""
     if words.size == 0:
-        return _NO_LINES, np.zeros(data.scope.size, np.int64)
-    columns = columns_of(data)
-    parameters, starts = _bin_parameters(words, data.scope, columns, defaults)
+        return _NO_LINES, np.zeros(scope.size, np.int64)
+    parameters, starts = _bin_parameters(words, scope, columns, defaults)
     if np.isnan(parameters[:, _MEAN:]).any():
-        parameters = _exact_parameters(words, data.scope, columns, defaults)
+        parameters = _exact_parameters(words, scope, columns, defaults)
     return parameters, starts
 
 

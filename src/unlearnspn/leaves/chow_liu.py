@@ -21,7 +21,7 @@ from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
-from unlearnspn.leaves.bins import BinDefaults, bin_parameters, columns_of, lines_of_bins
+from unlearnspn.leaves.bins import BinDefaults, bin_parameters, lines_of_bins
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.leaves.edge_tables import Alphabets, find_pairs
 from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, in_arrays, readable
@@ -112,7 +112,7 @@ class TreeLeaf:
     def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
         """Hash all cells, by the codes' own fingerprints, and the exact sums."""
         pairs = find_pairs(statistics.cells, data.scope, data.encoding.sizes)
-        bins = lines_of_bins(statistics.in_bins, data.scope, columns_of(data))
+        bins = lines_of_bins(statistics.in_bins, data.scope, statistics.columns)
         moments = [Moments.from_words(line, window) for _, window, lines in bins for line in lines]
         sums = [part for each in moments for part in each.to_bytes()]
         return fingerprint([pairs.hashes(data.encoding.prints[data.scope]).tobytes(), *sums])
@@ -133,7 +133,7 @@ class TreeLeaf:
 
     def _tree_data(self, statistics: TreeStatistics, data: Slice) -> TreeData:
         alphabets, defaults = self._known_of(data)
-        in_bins, first_bins = bin_parameters(statistics.in_bins, data, defaults)
+        in_bins, first_bins = bin_parameters(statistics.in_bins, data.scope, statistics.columns, defaults)
         return TreeData(
             data.scope,
             statistics.cells,
@@ -178,10 +178,11 @@ class TreeLeaf:
 
     def _readable_bins(self, statistics: TreeStatistics, data: Slice) -> dict[str, dict[int, dict[str, float]]]:
         """Return mean and deviation of numbers in each bin that some record has."""
-        parameters, starts = bin_parameters(statistics.in_bins, data, self._known_of(data).defaults)
+        defaults = self._known_of(data).defaults
+        parameters, starts = bin_parameters(statistics.in_bins, data.scope, statistics.columns, defaults)
         first, names = dict(zip(data.scope.tolist(), starts.tolist(), strict=True)), data.records.schema.names
         shown = {}
-        for v, _, lines in lines_of_bins(statistics.in_bins, data.scope, columns_of(data)):
+        for v, _, lines in lines_of_bins(statistics.in_bins, data.scope, statistics.columns):
             bins = np.flatnonzero(lines[:, 0]).tolist()
             own = parameters[first[v] : first[v] + len(bins), OWN:].tolist()
             shown[names[v]] = {

@@ -21,22 +21,24 @@ class TreeStatistics(NamedTuple):
     cells: Counts
     #: The moments of numbers in each bin, see `bins`.
     in_bins: Words
+    #: How both are laid out.
+    columns: BinColumns
 
 
 def gather_statistics(data: Slice, rows: Rows) -> TreeStatistics:
     """Count the tables of all pairs, and sum numbers by bin."""
-    records = data.records
+    records, columns = data.records, columns_of(data)
     bits = records.values.view(np.int64)
-    return TreeStatistics(*_gather(records.codes, bits, rows, data.scope, columns_of(data)))
+    return TreeStatistics(*_gather(records.codes, bits, rows, data.scope, columns), columns)
 
 
 def revise_statistics(statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
     """Count rows out and others in."""
-    revised, records = TreeStatistics(*(array.copy() for array in statistics)), data.records
-    bits, columns = records.values.view(np.int64), columns_of(data)
+    cells, in_bins, columns = statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns
+    codes, bits = data.records.codes, data.records.values.view(np.int64)
     for rows, sign in ((minus, OUT), (plus, IN)):
-        _shift(*revised, records.codes, bits, rows, data.scope, columns, sign)
-    return revised
+        _shift(cells, in_bins, codes, bits, rows, data.scope, columns, sign)
+    return TreeStatistics(cells, in_bins, columns)
 
 
 @late_kernel(per_element(1, 2, 3, 3))
