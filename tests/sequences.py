@@ -34,6 +34,10 @@ NUMERIC_POOLS = [
     [0.1, 0.2, 0.30000000000000004, 0.3, 1 / 3],
     [float(i) for i in range(50)],
     [i * abs(i) ** 0.5 for i in range(-20, 20)],
+    # Some of these lie so close together that bins are laid there, until a few leave or come.
+    [i / 16 for i in range(9)] + [1e4, -3e4],
+    [0.0] * 12 + [100.0 + i / 64 for i in range(9)] + [1e6],
+    [2.0 ** (i / 2) for i in range(50)],
 ]
 CATEGORY_POOLS = [
     ["a", "b"],

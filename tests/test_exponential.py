@@ -23,7 +23,7 @@ def test_the_mean_has_a_floor_of_the_columns_scale():
 
 
 @pytest.mark.parametrize(
-    ("values", "mean"), [([7.0, 7.0, None], 8.0), ([0.0, 0.0, None], 1.0), ([0.0, 8.0, None], 4.0)]
+    ("values", "mean"), [([7.0, 7.0, None], 8.0), ([0.0, 0.0, None], 1.0), ([0.0, 8.0, None], 8.0)]
 )
 def test_a_leaf_without_values_is_like_its_column(values, mean):
     data = slice_of(values)

@@ -26,8 +26,8 @@ def test_the_deviation_has_a_floor_of_the_columns_scale():
 def test_a_leaf_without_values_is_like_its_column():
     data = slice_of([None, 100.0, 101.0, 102.0, 103.0])
     coder = data.encoding.numeric(0)
-    assert (coder.centre, coder.scale) == (100.0, 1.0)
-    assert Gaussian().parameters(learned(Gaussian(), data, [0]), data) == {"mean": 100.0, "std": 1.0}
+    assert (coder.centre, coder.scale) == (102.0, 1.0)
+    assert Gaussian().parameters(learned(Gaussian(), data, [0]), data) == {"mean": 102.0, "std": 1.0}
 
 
 @pytest.mark.parametrize("values", [[1.7e308, -1.7e308], [5e-324, 1e-323], [0.0, 0.0], [1e308, 1e308]])

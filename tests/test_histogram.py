@@ -73,7 +73,7 @@ def test_parameters_add_up():
 def test_a_leaf_without_values_is_all_background():
     data = slice_of([None, 100.0, 101.0, 102.0, 103.0])
     shown = Histogram().express(learned(Histogram(), data, [0]), data)
-    assert shown.parameters.tolist() == [-np.inf, np.inf, 0.0, 100.0, 4.0]
+    assert shown.parameters.tolist() == [-np.inf, np.inf, 0.0, 102.0, 4.0]
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,16 @@ def test_no_trace_of_corrected_values_nor_of_a_dry_run():
     assert spn.verify()
 
 
-def test_a_removed_edge_setter_moves_the_edges():
+def test_nothing_remains_of_whoever_stretched_the_bins():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 2))
+    X[7, 0] = 12345.678
     spn = SPN(min_rows=10).fit(X)
-    coder = spn._model.records.encoding.numeric(0)
-    owner = int(np.flatnonzero(X[:, 0] == coder.edges[0])[0])
-    assert struct.pack("<d", X[owner, 0]) in pickle.dumps(spn)
-    spn.unlearn(owner)
-    assert struct.pack("<d", X[owner, 0]) not in pickle.dumps(spn)
+    before = spn._model.records.encoding.numeric(0)
+    assert struct.pack("<d", X[7, 0]) in pickle.dumps(spn)
+    spn.unlearn(7)
+    after = spn._model.records.encoding.numeric(0)
+    assert after.scale < before.scale / 100
+    left = pickle.dumps(spn)
+    assert not any(struct.pack("<d", number) in left for number in (X[7, 0], before.scale, before.edges[0]))
     assert spn.verify()

@@ -23,7 +23,7 @@ def contents(records):
     """Return totals and coding, whatever codes the categories have."""
     encoding, totals = records.encoding, records.totals
     numeric = [encoding.numeric(v) for v in (0, 1)]
-    coding = [(c.scale, c.centre, c.landmarks.tolist(), c.edges.tolist()) for c in numeric]
+    coding = [(c.scale, c.centre, c.edges.tolist()) for c in numeric]
     return totals.digest(encoding), totals.parts.tolist(), coding, encoding.kept
 
 

@@ -3,9 +3,8 @@
 Preprocessing is part of the model: everything a coder knows (categories, bin edges, scale) is a function of the
 records and is revised with them. Coders are immutable; a revision gives a new one.
 
-Numeric columns: the edges of the bins are the values of a few landmark records, those with the smallest keyed hash, so
-a removal almost never moves an edge; where there are to be more of them, they divide the gaps between landmarks evenly.
-Centre and scale are the exact mean and deviation, rounded to a coarse lattice.
+Numeric columns: centre and scale are the exact mean and deviation, rounded to a coarse lattice, and so are the edges
+of the bins; see `binning`.
 Categorical columns: each category has a code for as long as a record has it. Codes depend on history, hence nothing
 that is compared or released does: digests and random choices go by the category's own fingerprint.
 """
@@ -25,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import first_reaching
+from unlearnspn.binning import Crowd, find_crowd, lay_edges
 from unlearnspn.blake2 import DIGEST_WORDS
 from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.exact_sum import Moments
@@ -41,15 +41,12 @@ MAX_GROUPS = 32
 #: A code is a byte, and one of them is for missing values.
 MOST_BINS = 254
 
-CENTRE_SPACING = 4.0
+CENTRE_SPACING = 2.0
 SMALLEST_SCALE = 2.0**-1022
-LARGEST_HASH = np.uint64(2**64 - 1)
-#: Each is a record that must not leave, or everything is coded anew.
-_MOST_LANDMARKS = 5
 _NO_DIGEST = bytes(blake2b.MAX_DIGEST_SIZE)
 
 #: What kernels need to know of a column: one line of words each, scale and centre by their bits.
-IS_NUMERIC, PLACE, LEVELS_START, SCALE, CENTRE, LANDMARK_END, N_FIELDS = range(7)
+IS_NUMERIC, PLACE, LEVELS_START, SCALE, CENTRE, N_FIELDS = range(6)
 
 Columns = npt.NDArray[np.int64]
 Digests = npt.NDArray[np.uint64]
@@ -65,39 +62,29 @@ class NumericCoder:
 
     key: int
     n_bins: int
-    landmarks: Keys
+    #: The standard deviation, rounded down to a power of two; 1 if all values are equal.
+    scale: float
+    #: The mean, rounded to a multiple of two scales.
+    centre: float
+    #: Where the bins lie.
+    crowd: Crowd
     edges: Floats
     #: A fingerprint for each code.
     prints: Keys
-    #: The standard deviation, rounded down to a power of two; 1 if all values are equal.
-    scale: float
-    #: The mean, rounded to a multiple of four scales.
-    centre: float
 
     @classmethod
-    def learn(cls, key: int, values: Floats, hashes: Keys, n_bins: int, moments: Moments) -> NumericCoder:
-        """Learn from a whole column, its records' landmark hashes and its moments."""
-        prints = np.array([derive_key(key, "bin", bytes([code])) for code in range(n_bins + 1)], np.uint64)
-        return cls(key, n_bins, *_pick_edges(values, hashes, n_bins), prints, *_scale_and_centre(moments))
+    def learn(cls, key: int, values: Floats, n_bins: int, moments: Moments) -> NumericCoder:
+        """Learn from a whole column and its moments."""
+        scale, centre = _scale_and_centre(moments)
+        crowd = find_crowd(values, centre, scale)
+        edges = lay_edges(crowd.centre, crowd.scale, n_bins)
+        return cls(key, n_bins, scale, centre, crowd, edges, _bin_prints(key, len(edges) + 2))
 
-    def revise(
-        self,
-        moments: Moments,
-        values: Floats,
-        hashes: Keys,
-        remaining: Callable[[], tuple[Floats, Keys]],
-    ) -> NumericCoder:
-        """Take the moments there will be, and the values and landmark hashes of the records that leave or come."""
-        landmarks, edges = self.landmarks, self.edges
-        if (hashes[~np.isnan(values)] <= self.landmark_end).any():
-            landmarks, edges = _pick_edges(*remaining(), self.n_bins)
-        return NumericCoder(self.key, self.n_bins, landmarks, edges, self.prints, *_scale_and_centre(moments))
-
-    @property
-    def landmark_end(self) -> np.uint64:
-        """The hash up to which a record with a value is, or would be, a landmark."""
-        full = self.landmarks.size == _n_landmarks(self.n_bins)
-        return np.uint64(self.landmarks[-1]) if full else LARGEST_HASH
+    def revise(self, moments: Moments, slack: int, remaining: Callable[[], Floats]) -> NumericCoder:
+        """Take the moments there will be, and how many more values may leave or come without moving the crowd."""
+        if slack >= 0 and _scale_and_centre(moments) == (self.scale, self.centre):
+            return self
+        return NumericCoder.learn(self.key, remaining(), self.n_bins, moments)
 
     @property
     def n_codes(self) -> int:
@@ -142,7 +129,7 @@ class NumericCoder:
     @cached_property
     def kept(self) -> bytes:
         """Fingerprint of everything kept."""
-        return fingerprint([self.landmarks.tobytes(), self.edges.tobytes()])
+        return self.edges.tobytes()
 
 
 @late_kernel(elements)
@@ -179,37 +166,12 @@ def _scale_and_centre(moments: Moments) -> tuple[float, float]:
     return scale, centre if math.isfinite(centre) else mean
 
 
-def _n_landmarks(n_bins: int) -> int:
-    return min(n_bins - 1, _MOST_LANDMARKS)
-
-
-def _pick_edges(values: Floats, hashes: Keys, n_bins: int) -> tuple[Keys, Floats]:
-    """Return the hashes of the landmarks, and the edges of at most so many bins."""
-    number = _n_landmarks(n_bins)
-    observed = ~np.isnan(values)
-    values, hashes = values[observed], hashes[observed]
-    if hashes.size > number:
-        chosen = np.argpartition(hashes, number - 1)[:number]
-        values, hashes = values[chosen], hashes[chosen]
-    return np.sort(hashes), _divide_gaps(np.unique(values), n_bins - 1 - number)
-
-
-def _divide_gaps(values: Floats, n_more: int) -> Floats:
-    """Return values with so many more that divide each gap evenly: into as many parts, the widest into one more."""
-    n_gaps = values.size - 1
-    if n_gaps < 1 or n_more == 0:
-        return values
-    n_parts = np.full(n_gaps, 1 + n_more // n_gaps)
-    widths = np.diff(values / 2.0)  # halved, or the widest of all might be infinite
-    n_parts[np.argsort(-widths, kind="stable")[: n_more % n_gaps]] += 1
-    divided = [_divide(*gap) for gap in zip(values[:-1], values[1:], n_parts, strict=True)]
-    return np.unique(np.concatenate([*divided, values[-1:]]))
-
-
-def _divide(low: float, high: float, n_parts: int) -> Floats:
-    """Return where each of so many equal parts of a gap begins."""
-    shares = np.arange(n_parts) / n_parts
-    return (1.0 - shares) * low + shares * high
+@lru_cache(1024)
+def _bin_prints(key: int, n_codes: int) -> Keys:
+    """Return the fingerprints of a numeric column's codes."""
+    prints = np.array([derive_key(key, "bin", bytes([code])) for code in range(n_codes)], np.uint64)
+    prints.setflags(write=False)
+    return prints
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,11 +359,10 @@ class Encoding:
                 place,
                 self.level_starts[:-1],
             )
-            numbers, hashes = columns.view(np.float64), columns.view(np.uint64)
+            numbers = columns.view(np.float64)
             for v, coder in enumerate(self.coders):
                 if isinstance(coder, NumericCoder):
                     numbers[v, SCALE], numbers[v, CENTRE] = coder.scale, coder.centre
-                    hashes[v, LANDMARK_END] = coder.landmark_end
             object.__setattr__(self, "_columns", columns)
         assert self._columns is not None
         return self._columns

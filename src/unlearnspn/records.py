@@ -28,7 +28,7 @@ from unlearnspn.coding import (
 from unlearnspn.compiling import IN, late_kernel, per_row
 from unlearnspn.errors import RecordIdError
 from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
-from unlearnspn.hashing import Keys, derive_key, mix_keys
+from unlearnspn.hashing import Keys, derive_key
 from unlearnspn.ids import RecordId, record_key, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.multiset import Multiset, digest_records, no_records
@@ -86,7 +86,6 @@ class Records:
         self.levels: Levels = np.zeros((0, n_variables - n_numeric), np.int16)
         self.codes: Codes = np.zeros((0, n_variables), np.uint8)
         self.features: Features = np.zeros((0, n_variables), np.int16)
-        self._salt = np.uint64(derive_key(seed, "landmark"))
 
     @classmethod
     def learn(
@@ -316,13 +315,14 @@ class Records:
         """Total the numbers, and learn how to code them."""
         n_levels = sum(len(coder.categories) for coder in coders.values() if isinstance(coder, CategoricalCoder))
         self.totals = totals = Totals.of(parts, self.is_numeric, n_levels)
-        bits, hashes = self.values.view(np.int64), mix_keys(self.keys[rows], self._salt)
+        bits = self.values.view(np.int64)
 
         def total(v: int) -> None:
             place = int(self.place[v])
             add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)), IN)
             values = self.values[rows, place]
-            coders[v] = NumericCoder.learn(_variable_key(v), values, hashes, self.n_bins, totals.moments(v))
+            coders[v] = coder = NumericCoder.learn(_variable_key(v), values, self.n_bins, totals.moments(v))
+            totals.slack[v] = coder.crowd.slack
 
         _for_each(total, np.flatnonzero(self.is_numeric).tolist(), rows.size > _MANY)
 
@@ -361,7 +361,7 @@ class Records:
         totals, bits = before.copied(), self.values.view(np.int64)
         columns = encoding.columns(self.is_numeric, self.place)
         found = np.zeros(len(columns), np.uint8)
-        if shift_totals(columns, bits, self.levels, self.keys, self._salt, minus, plus, *totals, found):
+        if shift_totals(columns, bits, self.levels, minus, plus, *totals, found):
             return encoding, totals
         totals = relaid(totals, before, found, bits, self.place, minus, plus)
         coders = list(encoding.coders)
@@ -375,16 +375,14 @@ class Records:
             start, end = encoding.level_starts[v : v + 2]
             unused = np.flatnonzero(totals.level_counts[start:end] == 0).tolist()
             return coder.drop([code for code in unused if coder.categories[code] is not None])
-        changed, place = np.concatenate([minus, plus]), self.place[v]
 
-        def remaining() -> tuple[Floats, Keys]:
-            rows = self.rows_after(minus, plus)
-            return self.values[rows, place], mix_keys(self.keys[rows], self._salt)
+        def remaining() -> Floats:
+            return np.asarray(self.values[self.rows_after(minus, plus), self.place[v]])
 
-        hashes = mix_keys(self.keys[changed], self._salt)
-        revised = coder.revise(totals.moments(v), self.values[changed, place], hashes, remaining)
-        same = revised.codes_like(coder) and np.array_equal(revised.landmarks, coder.landmarks)
-        return coder if same else revised
+        revised = coder.revise(totals.moments(v), int(totals.slack[v]), remaining)
+        if revised is not coder:
+            totals.slack[v] = revised.crowd.slack
+        return coder if revised.codes_like(coder) else revised
 
     def _write_values(self, rows: Rows, table: Table) -> tuple[Encoding, Totals]:
         """Write a table's values, with room for categories that are new."""

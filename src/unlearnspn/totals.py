@@ -17,8 +17,6 @@ from unlearnspn.coding import (
     CENTRE,
     CENTRE_SPACING,
     IS_NUMERIC,
-    LANDMARK_END,
-    LARGEST_HASH,
     LEVELS_START,
     PLACE,
     SCALE,
@@ -41,7 +39,7 @@ from unlearnspn.exact_sum import (
     count_parts,
 )
 from unlearnspn.fetching import close_together
-from unlearnspn.hashing import Keys, fingerprint, hash_counts, mix64
+from unlearnspn.hashing import fingerprint, hash_counts
 
 Flags = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
@@ -64,6 +62,8 @@ class Totals(NamedTuple):
     sums: Words
     #: Laid out as `Encoding.level_starts` says.
     level_counts: Counts
+    #: Indexed [variable]: how many values may leave or come before bins may have to lie elsewhere, see `Crowd`.
+    slack: Counts
 
     @classmethod
     def of(cls, parts: Counts, is_numeric: npt.NDArray[np.bool_], n_levels: int) -> Totals:
@@ -72,7 +72,8 @@ class Totals(NamedTuple):
         found = [Window.of(line) if numeric else none for line, numeric in zip(parts, is_numeric, strict=True)]
         windows = np.array(found)
         starts = np.concatenate([[0], np.cumsum(np.where(is_numeric, 1 + windows[:, 1] + windows[:, 2], 0))])
-        return cls(parts, windows, starts, np.zeros(starts[-1], np.int64), np.zeros(n_levels, np.int64))
+        sums, slack = np.zeros(starts[-1], np.int64), np.zeros(len(parts), np.int64)
+        return cls(parts, windows, starts, sums, np.zeros(n_levels, np.int64), slack)
 
     def window(self, variable: int) -> Window:
         """Return which limbs a column's sums have."""
@@ -85,11 +86,11 @@ class Totals(NamedTuple):
 
     def copied(self) -> Totals:
         """Return totals that can be changed without changing these."""
-        parts, sums, level_counts = self.parts.copy(), self.sums.copy(), self.level_counts.copy()
-        return Totals(parts, self.windows, self.starts, sums, level_counts)
+        parts, sums = self.parts.copy(), self.sums.copy()
+        return Totals(parts, self.windows, self.starts, sums, self.level_counts.copy(), self.slack.copy())
 
     def digest(self, encoding: Encoding) -> bytes:
-        """Digest everything."""
+        """Digest everything but the slack, which depends on when it was last looked for."""
         return fingerprint(
             [self.windows.tobytes(), self.sums.tobytes(), hash_counts(self.level_counts, encoding.level_prints)]
         )
@@ -124,6 +125,15 @@ def _surely_coded_alike(sums: Words, at: int, window: tuple[int, int, int], scal
 
 
 @kernel
+def _count_observed(bits: Bits, lines: Rows, place: int) -> int:
+    """Count the values that are not missing."""
+    observed = 0
+    for line in lines:
+        observed += (bits[line, place] >> 52) & 0x7FF != 0x7FF
+    return observed
+
+
+@kernel
 def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
     """Tell whether parts still reach from the window's first to its last, as far as they reach at all."""
     low, high = -1, 0
@@ -152,28 +162,7 @@ def _all_occur(level_counts: Counts, start: int, levels: Levels, place: int, row
     return True
 
 
-@kernel
-def _least_hash(keys: Keys, salt: np.uint64, rows: Rows) -> np.uint64:
-    """Return the least of the hashes by which rows become landmarks."""
-    least = LARGEST_HASH
-    for row in rows:
-        least = min(least, mix64(keys[row] ^ salt))
-    return least
-
-
-@kernel
-def _has_landmark(bits: Bits, place: int, keys: Keys, salt: np.uint64, end: np.uint64, rows: Rows) -> bool:
-    """Tell whether a row is, or would be, a landmark of a column."""
-    for row in rows:
-        missing = (bits[row, place] >> 52) & 0x7FF == 0x7FF
-        if not missing and mix64(keys[row] ^ salt) <= end:
-            return True
-    return False
-
-
-def _steps_of_shift(
-    columns: Columns, bits: Bits, levels: Levels, keys: Keys, salt: np.uint64, minus: Rows, plus: Rows, *_: Counts
-) -> int:
+def _steps_of_shift(columns: Columns, bits: Bits, levels: Levels, minus: Rows, plus: Rows, *_: Counts) -> int:
     return 20 * len(columns) * int(minus.size + plus.size)
 
 
@@ -182,8 +171,6 @@ def shift_totals(
     columns: Columns,
     bits: Bits,
     levels: Levels,
-    keys: Keys,
-    salt: np.uint64,
     minus: Rows,
     plus: Rows,
     parts: Counts,
@@ -191,6 +178,7 @@ def shift_totals(
     starts: Counts,
     sums: Words,
     level_counts: Counts,
+    slack: Counts,
     found: Flags,
 ) -> bool:
     """Take rows out of totals and put others in; tell whether the coding is sure to stay.
@@ -202,7 +190,6 @@ def shift_totals(
     plus_bits, plus_lines = close_together(bits, plus)
     minus_levels, minus_rows = close_together(levels, minus)
     plus_levels, plus_rows = close_together(levels, plus)
-    least = min(_least_hash(keys, salt, minus), _least_hash(keys, salt, plus))
     for v in range(len(columns)):
         place = columns[v, PLACE]
         if not columns[v, IS_NUMERIC]:
@@ -213,6 +200,7 @@ def shift_totals(
             found[v] = _SURE if stays else _UNSURE
             continue
         window = (windows[v, 0], windows[v, 1], windows[v, 2])
+        slack[v] -= _count_observed(minus_bits, minus_lines, place) + _count_observed(plus_bits, plus_lines, place)
         count_parts(minus_bits, minus_lines, place, parts[v], OUT)
         count_parts(plus_bits, plus_lines, place, parts[v], IN)
         if not _fits(parts[v], window):
@@ -224,13 +212,7 @@ def shift_totals(
         for line in plus_lines:
             add_value(sums, at, plus_bits[line, place], window, IN)
         carry(sums, at, window)
-        end = np.uint64(columns[v, LANDMARK_END])
-        if not _surely_coded_alike(sums, at, window, numbers[v, SCALE], numbers[v, CENTRE]) or (
-            least <= end
-            and (
-                _has_landmark(bits, place, keys, salt, end, minus) or _has_landmark(bits, place, keys, salt, end, plus)
-            )
-        ):
+        if slack[v] < 0 or not _surely_coded_alike(sums, at, window, numbers[v, SCALE], numbers[v, CENTRE]):
             found[v] = _UNSURE
     return count_of(found, _SURE) == found.size
 
@@ -245,7 +227,7 @@ def relaid(totals: Totals, before: Totals, found: Flags, bits: Bits, place: Coun
     if not moments:
         return totals
     is_numeric = np.diff(totals.starts) > 0
-    fresh = Totals.of(totals.parts, is_numeric, 0)._replace(level_counts=totals.level_counts)
+    fresh = Totals.of(totals.parts, is_numeric, 0)._replace(level_counts=totals.level_counts, slack=totals.slack)
     for v in np.flatnonzero(is_numeric).tolist():
         known = moments.get(v) or totals.moments(v)
         fresh.sums[fresh.starts[v] : fresh.starts[v + 1]] = known.to_words(fresh.window(v))

@@ -1,0 +1,149 @@
+"""Bins of a numeric column: a lattice around a coarse centre, as wide as a coarse scale, so that few records move it.
+
+Centre and scale are those of the whole column, from its exact mean and deviation. A few values far away, or a long
+tail, make that scale so large that all others share a bin: then the lattice is laid where three quarters of the values
+lie close together, the crowd.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.compiling import elements, late_kernel
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+#: How far bins reach from the centre, in scales; what lies beyond is in the first of them, or in the last.
+REACH = 3.0
+#: A crowd is in so many neighbouring cells, whose width is a power of two; the widest, in scales, are so wide that
+#: neither a bell nor an exponential tail has a crowd.
+_WINDOW, _WIDEST = 4, 0.25
+#: How many cells are counted. A crowd are three sixteenths of all values at least, so that one of them comes closer to
+#: the mean than 2.31 deviations, or five scales; one more is for the rounding of the centre, and one for the window.
+_N_CELLS = 2 * int((5 + 1 + 1) / _WIDEST)
+#: Beyond these there is no crowd, so that no quotient is too large.
+_LEAST, _LARGEST = 2.0**-300, 2.0**300
+_ALWAYS = 1 << 62
+
+
+class Crowd(NamedTuple):
+    """Where most values of a column lie: in a part of it, or all over."""
+
+    centre: float
+    scale: float
+    #: How many values may leave or come with nothing of this changed.
+    slack: int
+
+
+def lay_edges(centre: float, scale: float, n_bins: int) -> Floats:
+    """Return the edges of so many bins.
+
+    >>> lay_edges(10.0, 2.0, 4).tolist()
+    [6.0, 10.0, 14.0]
+    """
+    steps = np.arange(2 - n_bins, n_bins, 2) * (REACH / (n_bins - 1))
+    with np.errstate(over="ignore"):
+        edges = centre + steps * scale
+    return np.unique(edges[np.isfinite(edges)])
+
+
+def find_crowd(values: Floats, centre: float, scale: float) -> Crowd:
+    """Find where most of a column's values lie, given centre and scale of all of them.
+
+    A crowd are three quarters of the values in a window of four cells, in the narrowest there is, the first of several.
+    A value that more than half of the records have does not count, as zero where most have nothing; and one value alone
+    is no crowd. Without a crowd centre and scale stay what they are.
+    """
+    if not _LEAST < scale < _LARGEST or abs(centre) >= _LARGEST:
+        return Crowd(centre, scale, _ALWAYS)
+    values, width = values[~np.isnan(values)], scale * _WIDEST
+    start = float(np.floor(centre / width)) - _N_CELLS // 2
+    cells = _count_cells(values, width, start)
+    slack, heaviest = values.size - 2 * int(cells.max()), None
+    if slack < 0:
+        heaviest = value, number, most = _heaviest(values)
+        if 4 * number >= 3 * values.size:
+            return Crowd(centre, scale, _changes_to_lose(4 * number - 3 * values.size))
+        slack = abs(2 * most - values.size) - 1
+        if 2 * number > values.size:
+            values, heaviest = values[values != value], None
+            cells = _count_cells(values, width, start)
+    margins = _margins(cells, values.size)
+    slack = min(slack, _changes_until_another_reaches(margins))
+    if margins.max() < 0:
+        return Crowd(centre, scale, slack)
+    _, number, most = heaviest or _heaviest(values)
+    if 4 * number >= 3 * values.size:
+        return Crowd(centre, scale, min(slack, _changes_to_lose(4 * number - 3 * values.size)))
+    slack = min(slack, _changes_to_reach(4 * most - 3 * values.size))
+    return _narrow_down(values, width, start, margins, slack)
+
+
+def _narrow_down(values: Floats, width: float, start: float, margins: Counts, slack: int) -> Crowd:
+    """Find the crowd, given the margins of windows some of which have one, from so many widths on.
+
+    A window that has a crowd lies in one with cells twice as wide, which has it, too.
+    """
+    while True:
+        first = int(np.argmax(margins >= 0))
+        kept = _changes_to_lose(int(margins[first]))
+        start, narrower = start + first, width / 2.0
+        margins = _margins(_count_cells(values, narrower, 2.0 * start), values.size)
+        slack = min(slack, _changes_until_another_reaches(margins))
+        if margins.max() < 0 or narrower <= _LEAST:
+            return Crowd((start + _WINDOW / 2) * width, width, min(slack, kept))
+        start, width = 2.0 * start, narrower
+
+
+def _count_at_once(values: Floats, width: float, start: float) -> Counts:
+    places = np.floor(values / width) - start
+    within = places[(places >= 0) & (places < _N_CELLS)]
+    return np.bincount(within.astype(np.int64), minlength=_N_CELLS)
+
+
+@late_kernel(elements, meanwhile=_count_at_once)
+def _count_cells(values: Floats, width: float, start: float) -> Counts:
+    """Count the values in each of some cells, the first of which starts at so many widths."""
+    counts = np.zeros(_N_CELLS, np.int64)
+    for value in values:
+        place = np.floor(value / width) - start
+        if 0 <= place < _N_CELLS:
+            counts[np.int64(place)] += 1
+    return counts
+
+
+def _margins(cells: Counts, n_values: int) -> Counts:
+    """Return of each window by how much it has three quarters of the values, in quarters of a value; or has not."""
+    sums = np.concatenate([[0], np.cumsum(cells)])
+    return np.asarray(4 * (sums[_WINDOW:] - sums[:-_WINDOW]) - 3 * n_values)
+
+
+def _changes_to_reach(margin: int) -> int:
+    """Return after how many changes, each of which adds three quarters at most, a margin is still below zero."""
+    return (-margin - 1) // 3
+
+
+def _changes_to_lose(margin: int) -> int:
+    """Return after how many changes a margin is not yet below zero."""
+    return margin // 3
+
+
+def _changes_until_another_reaches(margins: Counts) -> int:
+    """Return after how many changes no window has three quarters that has not."""
+    short = margins[margins < 0]
+    return _changes_to_reach(int(short.max())) if short.size else _ALWAYS
+
+
+def _heaviest(values: Floats) -> tuple[float, int, int]:
+    """Return the value that most have, if a third do, and how many have it; and how many have any value at most."""
+    n_values = values.size
+    if n_values == 0:
+        return 0.0, 0, 0
+    candidates = np.partition(values, [n_values // 3, 2 * n_values // 3])[[n_values // 3, 2 * n_values // 3]]
+    numbers = [int(np.count_nonzero(values == candidate)) for candidate in candidates]
+    number = max(numbers)
+    return float(candidates[numbers.index(number)]), number, max(number, n_values // 3 + 1)
