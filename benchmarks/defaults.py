@@ -29,7 +29,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"n_clusters": 2, "max_rounds": 1},
     {"n_clusters": 2, "max_rounds": 10, "epsilon": 0.5},
     {"factorization": "naive"},
-    *({"n_bins": value} for value in (4, 8, 16)),
+    *({"n_bins": value} for value in (6, 9, 17)),
     *({"alpha": value} for value in (0.1, 1.0)),
     *({"min_std": value} for value in (0.01, 0.2)),
 ]

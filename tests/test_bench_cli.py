@@ -54,7 +54,7 @@ def test_quality(tmp_path):
     output, document = run(tmp_path, "quality", "--data", str(tmp_path), "--quick", "--models", "chow-liu")
     (row,) = document["sections"]["likelihood"]["rows"]
     assert row["test"]["value"] == pytest.approx(-3 * np.log(2), abs=0.3)
-    assert "best of 9 fits" in output
+    assert "best of 10 fits" in output
 
 
 def test_serve(tmp_path):

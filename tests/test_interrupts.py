@@ -195,10 +195,10 @@ def as_written(monkeypatch):
 
 TABLE = example_table(90)
 REQUESTS = {
-    "dry run": lambda spn: spn.unlearn([5, 6, 7], dry_run=True),
-    "unlearn": lambda spn: spn.unlearn([5, 6, 7]),
+    "dry run": lambda spn: spn.unlearn([15, 16, 17], dry_run=True),
+    "unlearn": lambda spn: spn.unlearn([15, 16, 17]),
     "learn, dry run": lambda spn: spn.learn(TABLE[:2], ids=[1000, 1001], dry_run=True),
-    "rectify": lambda spn: spn.rectify(TABLE[10:12], ids=[5, 6]),
+    "rectify": lambda spn: spn.rectify(TABLE[10:12], ids=[15, 16]),
 }
 
 
@@ -245,19 +245,19 @@ def interrupt_everywhere(original, request, n_moments):
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_is_carried_out_or_not_at_all(name):
-    spn = SPN(min_rows=8, threshold=0.7, n_bins=5, categorical_features=list(CATEGORICAL)).fit(TABLE)
+    spn = SPN(min_rows=8, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
     interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 200)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_that_runs_as_it_is_written_is_carried_out_or_not_at_all(name, as_written):
-    spn = SPN(min_rows=8, threshold=0.7, n_bins=5, categorical_features=list(CATEGORICAL)).fit(TABLE)
+    spn = SPN(min_rows=8, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
     interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 20)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
-    spn = SPNEnsemble(3, min_rows=8, n_bins=5, categorical_features=list(CATEGORICAL)).fit(TABLE)
+    spn = SPNEnsemble(3, min_rows=8, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
     interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 40)
 
 
@@ -277,8 +277,8 @@ def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
     ],
 )
 def test_an_interruption_after_a_step_and_others_meanwhile(kind, owner, name, carried_out, fails, monkeypatch):
-    spn = kind(min_rows=8, threshold=0.7, n_bins=5, categorical_features=list(CATEGORICAL)).fit(TABLE)
-    ids = [5, 6, 7]
+    spn = kind(min_rows=8, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
+    ids = [15, 16, 17]
     expected = made_of(kind(**spn.get_params()).fit(np.delete(TABLE, ids, axis=0), ids=sorted({*range(90)} - {*ids})))
     before = made_of(spn)
     original, taking_back = getattr(owner, name), Revision.take_back
@@ -305,7 +305,7 @@ def test_an_interruption_after_a_step_and_others_meanwhile(kind, owner, name, ca
 @pytest.fixture
 def walked(monkeypatch):
     """Return a model, a row that a walk takes out of its root, and a list of what to do after such a walk."""
-    spn = SPN(min_rows=30, n_bins=5, categorical_features=list(CATEGORICAL)).fit(TABLE)
+    spn = SPN(min_rows=30, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
     network, walk, to_do = spn._model.network, revision.walk, []
 
     def watched(words, *arguments):

@@ -14,7 +14,7 @@ MOVED = [PARENT, ROWS, ROOM]
 
 @pytest.fixture
 def network():
-    spn = SPN(min_rows=10, threshold=0.7, categorical_features=list(CATEGORICAL)).fit(example_table(150))
+    spn = SPN(min_rows=10, threshold=0.3, categorical_features=list(CATEGORICAL)).fit(example_table(150))
     spn.unlearn(list(range(0, 60, 5)))
     return spn._model.network
 

@@ -258,7 +258,7 @@ def nodes_of_their_own(root):
 
 def test_touches_agree_with_the_reports():
     frame = with_class(load_wine)
-    spn = SPN(min_rows=50, n_clusters=2, max_rounds=1).fit(frame)
+    spn = SPN(min_rows=50, n_clusters=2, max_rounds=1, n_bins=4).fit(frame)
     seen = Counter()
     for before, after, report in requests(spn, frame, 60, seed=1):
         touches = find_touches(before, after)
@@ -287,7 +287,7 @@ def test_touches_agree_with_the_reports():
 
 def test_a_removal_is_drawn_in_colours_with_a_caption():
     frame = with_class(load_wine)
-    spn = SPN(min_rows=50).fit(frame)
+    spn = SPN(min_rows=50, n_bins=4).fit(frame)
     kinds = Counter()
     for before, after, report in requests(spn, frame, 12, seed=1):
         touches = find_touches(before, after)

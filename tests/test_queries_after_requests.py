@@ -162,7 +162,7 @@ def test_what_no_request_touched_is_brought_up_to_date_with_its_columns(factoriz
     table[:, 0], table[:, 1] = 100.0 * group + rng.standard_normal(100), 70.0 * group + rng.standard_normal(100)
     table[:, 2], table[:, 3] = words
     table[3, 2] = "rare"
-    estimator = SPN(min_rows=60, threshold=0.2, n_clusters=2, max_rounds=1, factorization=factorization)
+    estimator = SPN(min_rows=60, threshold=0.01, n_clusters=2, max_rounds=1, factorization=factorization)
     spn, rest = clone(estimator).fit(table), np.delete(np.arange(100), 3)
     before = spn.circuit_
     assert not spn.unlearn(3).recoded

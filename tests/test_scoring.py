@@ -145,7 +145,7 @@ def test_a_leaf_of_missing_categories_only_scores_no_nan():
 def test_a_leaf_of_missing_numbers_only_takes_the_centre_of_its_column():
     rows = [[9.0 * (i % 2), "left", 5.0 + 3 * (i % 2)] for i in range(20)]
     rows += [[100.0 + i % 2, "right", None] for i in range(20)]
-    model = SPN(min_rows=20, n_clusters=2, max_rounds=1, factorization="naive").fit(rows)
+    model = SPN(min_rows=20, n_clusters=2, max_rounds=1, n_bins=9, factorization="naive").fit(rows)
     leaves = [leaf.parameters for leaf in leaves_of(model) if leaf.scope == ("x2",)]
     (mean, std), own = sorted(((leaf["mean"], leaf["std"]) for leaf in leaves), key=lambda pair: pair == (6.5, 1.5))
     assert own == (6.5, 1.5)

@@ -9,24 +9,34 @@ from hypothesis import strategies as st
 
 from sequences import assert_like_retraining, sequences
 from unlearnspn import SPN, SPNEnsemble, table_size
-from unlearnspn.table_size import min_rows_among, n_bins_among
+from unlearnspn.table_size import min_rows_among, n_bins_among, n_clusters_among
 
 
 def test_leaves_double_with_the_records_and_never_shrink():
     sizes = [min_rows_among(n) for n in range(1, 200_000, 97)]
     assert sizes == sorted(sizes)
-    assert min_rows_among(39_999) == 200
-    for n in (40_000, 79_999, 123_456, 10**7):
+    assert min_rows_among(8_191) == 200
+    for n in (8_192, 79_999, 123_456, 10**7):
         assert min_rows_among(2 * n) == 2 * min_rows_among(n)
-        assert 100 <= n / min_rows_among(n) < 200
+        assert 10 <= n / min_rows_among(n) <= 21
+
+
+def test_there_are_many_clusters_where_leaves_grow_and_only_there():
+    assert [n_clusters_among(n) for n in (1, 8_191, 8_192, 10**7)] == [8, 8, 64, 64]
+    # A node of a few records, which somebody asks for, would be left with none for each of many clusters.
+    X = table(8_192)
+    few, many = SPN(min_rows=500).fit(X), SPN().fit(X)
+    assert few.digest() == SPN(min_rows=500, n_clusters=8).fit(X).digest()
+    assert many.digest() == SPN(min_rows=800, n_clusters=64).fit(X).digest()
 
 
 def test_bins_get_finer_when_leaves_grow_up_to_a_limit():
     numbers = [n_bins_among(n) for n in range(1, 400_000, 97)]
     assert numbers == sorted(numbers)
-    steps = [n for n in range(1, 10**6, 1000) if n_bins_among(n) != n_bins_among(n + 1000)]
-    assert all(min_rows_among(n) != min_rows_among(n + 1000) for n in steps)
-    assert (n_bins_among(39_999), n_bins_among(40_000), n_bins_among(10**9)) == (6, 10, 14)
+    steps = [n for n in range(1024, 10**6, 1024) if n_bins_among(n - 1) != n_bins_among(n)]
+    assert steps == [32_768, 65_536, 131_072]
+    assert all(min_rows_among(n - 1) != min_rows_among(n) for n in steps)
+    assert [n_bins_among(n) for n in (1, 383, 384, 767, 768, 32_767, 32_768, 10**9)] == [5, 5, 9, 9, 13, 13, 17, 25]
 
 
 @pytest.fixture
@@ -34,7 +44,11 @@ def small(monkeypatch):
     """Let leaves grow, and bins get finer, among a handful of records already."""
     monkeypatch.setattr(table_size, "_AMONG", 8)
     monkeypatch.setattr(table_size, "_MIN_ROWS", 2)
-    monkeypatch.setattr(table_size, "_N_BINS", 3)
+    monkeypatch.setattr(table_size, "_N_BINS", (3, 5, 9))
+    monkeypatch.setattr(table_size, "_FINER_AMONG", (12, 16))
+    monkeypatch.setattr(table_size, "_N_CLUSTERS", 2)
+    monkeypatch.setattr(table_size, "_MANY_CLUSTERS", 3)
+    monkeypatch.setattr(table_size, "_DOUBLINGS", 0)
 
 
 #: The fixture says the same to all examples.
@@ -44,7 +58,7 @@ SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.func
 @settings(max_examples=300, deadline=None, suppress_health_check=SUPPRESSED)
 @given(sequence=sequences(), n_first=st.sampled_from([7, 8, 9, 15, 16, 17, 31, 32, 33, 40]))
 def test_every_request_equals_retraining(small, sequence, n_first):
-    parameters = {**sequence.parameters, "min_rows": "auto", "n_bins": "auto"}
+    parameters = {**sequence.parameters, "min_rows": "auto", "n_bins": "auto", "n_clusters": "auto"}
     assert_like_retraining(replace(sequence, n_first=min(n_first, len(sequence.pool)), parameters=parameters))
 
 
@@ -82,16 +96,16 @@ def test_a_step_is_planned_without_being_taken(small):
 
 
 def test_a_number_stays_what_it_is():
-    X = table(40_001)
-    spn = SPN(min_rows=200, n_bins=6).fit(X)
+    X = table(32_769)
+    spn = SPN(min_rows=200, n_bins=13).fit(X)
     assert spn.unlearn([0, 1]).subnetworks_learned == 0
     growing = SPN().fit(X)
-    assert growing.digest() == SPN(min_rows=400, n_bins=10).fit(X).digest()
-    assert (spn.min_rows_, growing.min_rows_) == (200, 400)
-    assert (spn.n_bins_, growing.n_bins_) == (6, 10)
+    assert growing.digest() == SPN(min_rows=3200, n_bins=17, n_clusters=64).fit(X).digest()
+    assert (spn.min_rows_, growing.min_rows_) == (200, 3200)
+    assert (spn.n_bins_, growing.n_bins_) == (13, 17)
     report = growing.unlearn([0, 1])
     assert report.recoded
-    assert (growing.min_rows_, growing.n_bins_) == (200, 6)
+    assert (growing.min_rows_, growing.n_bins_) == (1600, 13)
 
 
 def test_a_table_without_numbers_has_no_bins_to_change(small):
@@ -101,7 +115,7 @@ def test_a_table_without_numbers_has_no_bins_to_change(small):
     assert spn.verify()
 
 
-@pytest.mark.parametrize("name", ["min_rows", "n_bins"])
+@pytest.mark.parametrize("name", ["min_rows", "n_bins", "n_clusters"])
 def test_other_words_are_refused(name):
     with pytest.raises(ValueError, match=f"{name}='large' is neither 'auto' nor a number"):
         SPN(**{name: "large"}).fit([[1.0], [2.0]])

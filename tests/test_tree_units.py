@@ -76,17 +76,20 @@ def test_a_fragment_that_several_use_is_there_once():
 def test_after_a_removal_only_trees_that_changed_are_derived(monkeypatch):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(600, 1)) + 0.3 * rng.normal(size=(600, 5))
-    spn, derived = SPN(min_rows=30).fit(numbers), []
+    spn, derived = SPN(min_rows=30, n_bins=6).fit(numbers), []
     express = chow_liu.express_tree
     monkeypatch.setattr(chow_liu, "express_tree", lambda tree: derived.append(tree) or express(tree))
     spn.score_samples(numbers[:1])
     n_trees = len(derived)
-    report = spn.unlearn([7])
+    report = spn.unlearn([8])
     spn.score_samples(numbers[:1])
     assert not report.recoded
     assert n_trees > 10
     assert 0 < len(derived) - n_trees < n_trees / 2
-    assert spn.circuit_ == SPN(min_rows=30).fit(np.delete(numbers, 7, 0), ids=np.delete(np.arange(600), 7)).circuit_
+    assert (
+        spn.circuit_
+        == SPN(min_rows=30, n_bins=6).fit(np.delete(numbers, 8, 0), ids=np.delete(np.arange(600), 8)).circuit_
+    )
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

@@ -75,7 +75,7 @@ def _revise_a_tree():
     data = slice_of([1.5, 2.5, 9.0, 4.0, 5.0, 7.5], list("abaabb"), categorical=[False, True])
     tree, rows = ChowLiu().over([Gaussian(), Categorical()]), data.records.rows
     revised = tree.revise(tree.learn(data, rows[:4]), data, rows[:1], rows[4:])
-    assert all(map(np.array_equal, revised, tree.learn(data, rows[1:])))
+    assert all(map(np.array_equal, revised[:2], tree.learn(data, rows[1:])[:2]))
 
 
 def _keep_in_vault(table, folder):

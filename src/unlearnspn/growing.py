@@ -363,11 +363,12 @@ def sort_by_label(rows: Rows, labels: Counts, n_clusters: int) -> Counts:
 def steps_of_learning(ground: Ground, scope: Scope, n_rows: int, n_asked: int) -> int:
     """Return about how many steps the interpreter takes to learn from some rows, apart from inner kernels.
 
-    It is slow with nodes that are large enough to be asked, above all with their pairs of variables, and with all
-    values of a row in rounds of k-means.
+    It is slow with nodes that are large enough to be asked, above all with their codes and pairs of variables, and with
+    all values of a row in rounds of k-means.
     """
-    width, n_rounds = int(scope.size), ground.max_rounds or 0
-    return n_rows * (5 + 3 * n_rounds * ground.n_clusters * width) + n_asked * (80 * width + 10 * width**2)
+    width, n_codes, n_rounds = int(scope.size), int(ground.sizes[scope].sum()), ground.max_rounds or 0
+    n_asking = 60 * width + 6 * n_codes + 10 * width**2
+    return n_rows * (5 + 3 * n_rounds * ground.n_clusters * width) + n_asked * n_asking
 
 
 def _steps_of_growth(

@@ -6,7 +6,7 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from unlearnspn import digests
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.layout import lower
-from unlearnspn.clustering import Clustering
+from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
 from unlearnspn.derivation import Derivation
@@ -85,12 +85,21 @@ class Settings:
         """Return into how many bins numeric columns are coded if there are so many records."""
         return n_bins_among(n_records) if self.n_bins is None else self.n_bins
 
+    def _clustering_among(self, n_records: int) -> Clustering[Any]:
+        """Return the clustering if there are so many records: many clusters only go with nodes of many records."""
+        clustering = self.clustering
+        if isinstance(clustering, QKMeans) and clustering.n_clusters is None:
+            return replace(
+                clustering, n_clusters=clustering.n_clusters_among(n_records if self.min_rows is None else 0)
+            )
+        return clustering
+
     def learner(
         self, records: Records, encoding: Encoding, n_records: int | None = None, keeps_answers: bool = True
     ) -> Learner:
         """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
-        min_rows = self.min_rows_among(len(records) if n_records is None else n_records)
-        clustering = self.clustering
+        n_records = len(records) if n_records is None else n_records
+        min_rows, clustering = self.min_rows_among(n_records), self._clustering_among(n_records)
         if self.target is not None:
             clustering = ByClass(self.target, min_rows, clustering)
         blocks = (self.independence, clustering, self.leaves, self.tree)

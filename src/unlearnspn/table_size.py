@@ -1,41 +1,60 @@
-"""What follows from how many records there are, where nobody says otherwise: how small leaves are, how fine bins are.
+"""What follows from how many records there are, where nobody says otherwise.
 
-The number of leaves is bounded, and with it the time that a query takes, or a batch of removals; what more records tell
-goes into the leaves. These then have enough of them for finer bins. Both go in steps, and together, because a step
-means to learn everything anew.
+Of few records a network is learned as in the paper: clusters of clusters, down to nodes of some two hundred records. Of
+many it is a sum of many clusters at once, whose number does not grow any more, and with it neither the time that a
+query takes nor what a batch of removals costs; what more records tell goes into the trees of these clusters, and into
+finer bins. All of it goes in steps, because a step means to learn everything anew.
 """
 
 from __future__ import annotations
 
-#: Among how many records the first step is taken; the next among twice as many, and so on.
-_AMONG = 40_000
-#: Below that: up to how many records a node is not split (the paper's t), and how many bins there are.
-_MIN_ROWS, _N_BINS = 200, 6
-#: How many bins come with a step, and how many there are in the end: tables of pairs grow by the square.
-_MORE_BINS, _MOST_BINS = 4, 14
+from bisect import bisect_right
+
+#: Among how many records the first step is taken; the next among twice as many, and so on. No round number, at which
+#: tables tend to end.
+_AMONG = 1 << 13
+#: Below that: up to how many records a node is not split (the paper's t), and how many clusters there are.
+_MIN_ROWS, _N_CLUSTERS = 200, 8
+#: From then on: by how many doublings more nodes that are not split are larger, so that few clusters are split again;
+#: and how many of these there are.
+_DOUBLINGS, _MANY_CLUSTERS = 1, 64
+#: How many bins there are, and from how many records on as many as the next says: few records tell little of many pairs
+#: of bins, and tables of these grow by the square.
+_N_BINS = (5, 9, 13, 17, 21, 25)
+_FINER_AMONG = (384, 768, 1 << 15, 1 << 16, 1 << 17)
 
 
 def min_rows_among(n_records: int) -> int:
     """Return up to how many of so many records a node is not split: twice as many with every step.
 
-    >>> [min_rows_among(n) for n in (100, 39_999, 40_000, 100_000, 1_000_000)]
-    [200, 200, 400, 800, 6400]
+    >>> [min_rows_among(n) for n in (100, 8_191, 8_192, 100_000, 1_000_000)]
+    [200, 200, 800, 6400, 51200]
     """
-    return _MIN_ROWS << _steps(n_records)
+    steps = _steps(n_records)
+    return _MIN_ROWS << (steps + _DOUBLINGS if steps else 0)
+
+
+def n_clusters_among(n_records: int) -> int:
+    """Return into how many clusters a node of a network of so many records is split.
+
+    >>> [n_clusters_among(n) for n in (100, 8_191, 8_192, 1_000_000)]
+    [8, 8, 64, 64]
+    """
+    return _MANY_CLUSTERS if _steps(n_records) else _N_CLUSTERS
 
 
 def n_bins_among(n_records: int) -> int:
     """Return into how many bins numeric columns of so many records are coded.
 
-    >>> [n_bins_among(n) for n in (100, 39_999, 40_000, 100_000, 1_000_000)]
-    [6, 6, 10, 14, 14]
+    >>> [n_bins_among(n) for n in (100, 1_000, 32_767, 32_768, 100_000, 1_000_000)]
+    [5, 13, 13, 17, 21, 25]
     """
-    return min(_N_BINS + _MORE_BINS * _steps(n_records), _MOST_BINS)
+    return _N_BINS[bisect_right(_FINER_AMONG, n_records)]
 
 
 def sized_alike(one: int, other: int) -> bool:
     """Tell whether the same follows from so many records as from so many others."""
-    return one // _AMONG == other // _AMONG or _steps(one) == _steps(other)
+    return _steps(one) == _steps(other) and n_bins_among(one) == n_bins_among(other)
 
 
 def _steps(n_records: int) -> int:

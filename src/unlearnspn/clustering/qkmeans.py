@@ -23,6 +23,7 @@ from unlearnspn.coding import FEATURE_STD
 from unlearnspn.exact_sum import Words
 from unlearnspn.hashing import fingerprint
 from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.table_size import n_clusters_among
 
 _WIDEST_SPACING = 2.0**31  # far beyond any feature: wider lattices have but one point left, too
 
@@ -38,7 +39,8 @@ class QKMeans:
     the seeds.
     """
 
-    n_clusters: int = 8
+    #: None to have it follow from how many records there are.
+    n_clusters: int | None = None
     epsilon: float | None = None
     max_rounds: int = 0
 
@@ -92,10 +94,14 @@ class QKMeans:
             line_offsets(data.scope, records.is_numeric, data.encoding.sizes),
             data.encoding.prints,
             np.uint64(data.key),
-            self.n_clusters,
+            self.n_clusters_among(len(records)),
             self.spacing(data.scope.size),
             self.max_rounds or None,
         )
+
+    def n_clusters_among(self, n_records: int) -> int:
+        """Return how many clusters there are to be if there are so many records in all."""
+        return n_clusters_among(n_records) if self.n_clusters is None else self.n_clusters
 
     def spacing(self, n_variables: int) -> int:
         """Return the lattice's spacing among so many variables."""

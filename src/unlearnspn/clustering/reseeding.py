@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unlearnspn.arrays import first_reaching
 from unlearnspn.clustering.columns import gather_columns, label_by_distance, shift_distances
 from unlearnspn.clustering.seeding import pick_among, seed_centroids
 from unlearnspn.clustering.space import Lines, Space, costs_of
@@ -42,6 +43,19 @@ def _label_among(space: Space, columns: Features, start: int, rivals: Counts, ce
             few[j] = rivals[few[j]]
 
 
+@kernel
+def _still_seeds(before: Rows, rows: Rows, ends: Counts) -> Rows:
+    """Return the seeds before the first that has left; none if rows have come, for any of these may be one."""
+    if ends[-1] > ends[-2]:
+        return before[:0]
+    for s in range(before.size):
+        own = rows[ends[s] : ends[s + 1]]
+        place = first_reaching(own, before[s])
+        if place == own.size or own[place] != before[s]:
+            return before[:s]
+    return before
+
+
 def _steps_of_reseeding(space: Space, before: Rows, rows: Rows, ends: Counts) -> int:
     return 4 * int(rows.size * (2 * space.n_clusters + 3 * space.scope.size))
 
@@ -50,11 +64,11 @@ def _steps_of_reseeding(space: Space, before: Rows, rows: Rows, ends: Counts) ->
 def reseed(space: Space, before: Rows, rows: Rows, ends: Counts) -> tuple[Rows, Counts]:
     """Pick seeds where others were before; return them, and the cluster of each row.
 
-    The rows around each seed that there was follow each other, from one of the `ends` to the next; after them come all
-    others.
+    The rows around each seed that there was follow each other in order, from one of the `ends` to the next; after them
+    come all others.
     """
     columns = gather_columns(space, rows)
-    seeds = pick_among(space, rows, columns)
+    seeds = pick_among(space, rows, columns, _still_seeds(before, rows, ends))
     centroids, labels = seed_centroids(space, seeds), np.empty(rows.size, np.int64)
     for k in range(ends.size - 1):
         own = labels[ends[k] : ends[k + 1]]

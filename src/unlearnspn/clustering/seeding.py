@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import joined
+from unlearnspn.arrays import joined, put
 from unlearnspn.clustering.columns import gather_columns
 from unlearnspn.clustering.space import ONE, Lines, Space
 from unlearnspn.coding import FEATURE_MISSING, Features
@@ -116,16 +116,20 @@ def _distances_from(space: Space, columns: Features, seed: int) -> Distances:
 
 
 @kernel
-def pick_among(space: Space, rows: Rows, columns: Features) -> Rows:
-    """Pick up to k rows as k-means++ does, given their features; fewer if there are not k different ones."""
+def pick_among(space: Space, rows: Rows, columns: Features, known: Rows) -> Rows:
+    """Pick up to k rows as k-means++ does, given their features; fewer if there are not k different ones.
+
+    The first of them may be known.
+    """
     seeds, keys, reach = np.empty(space.n_clusters, np.int64), _keys_of(space, rows), np.empty(0, np.float64)
-    for s in range(space.n_clusters):
+    put(seeds, 0, known)
+    for s in range(known.size, space.n_clusters):
+        if s and reach.size == 0:
+            reach = _distances_from(space, columns, seeds[0])
         seed = _pick_seed(space, rows, keys, seeds[:s], reach, _salt(space, s))
         if seed < 0:
             return seeds[:s].copy()
         seeds[s] = seed
-        if s == 0:
-            reach = _distances_from(space, columns, seed)
     return seeds
 
 
@@ -136,7 +140,7 @@ def _steps_of_seeding(space: Space, rows: Rows) -> int:
 @inner_kernel(_steps_of_seeding)
 def pick_seeds(space: Space, rows: Rows) -> Rows:
     """Pick up to k rows as k-means++ does; fewer if there are not k different ones."""
-    return pick_among(space, rows, gather_columns(space, rows))
+    return pick_among(space, rows, gather_columns(space, rows), rows[:0])
 
 
 @kernel

@@ -65,7 +65,7 @@ class SPNEnsemble(DensityEstimator):
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",
-        n_clusters: int = 8,
+        n_clusters: int | str = "auto",
         epsilon: float | None = None,
         max_rounds: int = 0,
         categorical_features: Any = "from_dtype",

@@ -74,7 +74,7 @@ def _clustering(parameters: Mapping[str, Any]) -> Clustering[Any]:
     if clustering != "qkmeans":
         raise ValueError(f"clustering={clustering!r} is not 'qkmeans', nor a clustering")
     return QKMeans(
-        _at_least("n_clusters", parameters["n_clusters"], 1),
+        _at_least_or_auto("n_clusters", parameters["n_clusters"], 1),
         None if epsilon is None else _positive("epsilon", epsilon),
         _at_least("max_rounds", parameters["max_rounds"], 0),
     )

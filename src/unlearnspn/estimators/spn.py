@@ -13,7 +13,7 @@ class SPN(DensityEstimator, BaseSPN):
     ----------
     min_rows : int or "auto", default="auto"
         A node with at most so many records is not split any further (the paper's t). "auto" is 200, the paper's, below
-        40,000 records, and twice as many whenever there are twice as many records.
+        8,192 records, 800 from there on, and twice as many whenever there are twice as many records.
     independence : {"gtest", "rdc"} or an independence test, default="gtest"
         How variables are found independent: the G-test, or the paper's randomized dependence coefficient; both on
         integer counts that are revised exactly.
@@ -21,8 +21,9 @@ class SPN(DensityEstimator, BaseSPN):
         When two variables count as dependent; None for the test's own default (3.0 for "gtest", 0.3 for "rdc").
     clustering : {"qkmeans"} or a clustering, default="qkmeans"
         How the records of a node are clustered.
-    n_clusters : int, default=8
-        Into how many clusters; 1 to leave records together.
+    n_clusters : int or "auto", default="auto"
+        Into how many clusters; 1 to leave records together. "auto" is 8, and 64 if `min_rows` is "auto" too and there
+        are 8,192 records or more.
     epsilon : float, default=None
         The spacing of the lattice on which Q-k-means rounds its centroids, in standard deviations; None for one, and
         more with more than 16 variables. The coarser it is, the more rarely one record moves a centroid.
@@ -44,8 +45,8 @@ class SPN(DensityEstimator, BaseSPN):
     min_std : float, default=0.05
         The least standard deviation of Gaussian leaves, as a share of their column's.
     n_bins : int or "auto", default="auto"
-        Into how many bins numeric columns are coded for the G-test and for trees, at most. "auto" is 6 below 40,000
-        records, 10 from there on, and 14 from 80,000 on.
+        Into how many bins numeric columns are coded for the G-test and for trees, at most. "auto" is 5 below 384
+        records, 9 below 768, 13 below 32,768, and then 17, from 65,536 on 21 and from 131,072 on 25.
     random_state : int, default=0
         The seed. It is part of the model: the same seed and records always give the same network.
 

@@ -45,9 +45,9 @@ class Kind:
         return self.estimator(categorical_features="all", leaves=leaves, **self.fixed, **params)
 
     def candidates(self, n_columns: int, quick: bool) -> list[Params]:
-        """Return all combinations that are tried first, among them nothing but what is fixed."""
+        """Return what is tried first: nothing but what is fixed, that with small nodes, and the grid."""
         grid = self.small_grid if quick or n_columns > WIDE else self.grid
-        return [{}, *(dict(zip(grid, values, strict=True)) for values in product(*grid.values()))]
+        return [{}, {"min_rows": 200}, *(dict(zip(grid, values, strict=True)) for values in product(*grid.values()))]
 
     def seeds_for(self, n_columns: int, quick: bool) -> range:
         """Return the seeds that the best combinations are tried with beside 0."""
