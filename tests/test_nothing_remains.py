@@ -89,3 +89,18 @@ def test_nothing_remains_of_whoever_stretched_the_bins():
     left = pickle.dumps(spn)
     assert not any(struct.pack("<d", number) in left for number in (X[7, 0], before.scale, before.edges[0]))
     assert spn.verify()
+
+
+def test_a_pickle_does_not_tell_how_many_have_left():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    spn = SPN(min_rows=100).fit(X)
+    totals = spn._model.records.totals
+    assert (totals.slack >= 10).all()
+    steady = [row for row in range(60) if not spn.unlearn(row, dry_run=True).recoded][:3]
+    spn.unlearn(steady)
+    assert (spn._model.records.totals.slack == totals.slack - 3).all()
+    again = pickle.loads(pickle.dumps(spn))
+    assert (again._model.records.totals.slack == -1).all()
+    again.unlearn(30)
+    assert (again._model.records.totals.slack >= 10).all()
+    assert again.verify()

@@ -35,8 +35,6 @@ class Crowd(NamedTuple):
 
     centre: float
     scale: float
-    #: How many values may leave or come with nothing of this changed.
-    slack: int
 
 
 def lay_edges(centre: float, scale: float, n_bins: int) -> Floats:
@@ -51,15 +49,17 @@ def lay_edges(centre: float, scale: float, n_bins: int) -> Floats:
     return np.unique(edges[np.isfinite(edges)])
 
 
-def find_crowd(values: Floats, centre: float, scale: float) -> Crowd:
+def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]:
     """Find where most of a column's values lie, given centre and scale of all of them.
+
+    The second is how many values may leave or come before that is to be asked again.
 
     A crowd are three quarters of the values in a window of four cells, in the narrowest there is, the first of several.
     A value that more than half of the records have does not count, as zero where most have nothing; and one value alone
     is no crowd. Without a crowd centre and scale stay what they are.
     """
     if not _LEAST < scale < _LARGEST or abs(centre) >= _LARGEST:
-        return Crowd(centre, scale, _ALWAYS)
+        return Crowd(centre, scale), _ALWAYS
     values, width = values[~np.isnan(values)], scale * _WIDEST
     start = float(np.floor(centre / width)) - _N_CELLS // 2
     cells = _count_cells(values, width, start)
@@ -67,7 +67,7 @@ def find_crowd(values: Floats, centre: float, scale: float) -> Crowd:
     if slack < 0:
         heaviest = value, number, most = _heaviest(values)
         if 4 * number >= 3 * values.size:
-            return Crowd(centre, scale, _changes_to_lose(4 * number - 3 * values.size))
+            return Crowd(centre, scale), _changes_to_lose(4 * number - 3 * values.size)
         slack = abs(2 * most - values.size) - 1
         if 2 * number > values.size:
             values, heaviest = values[values != value], None
@@ -75,16 +75,16 @@ def find_crowd(values: Floats, centre: float, scale: float) -> Crowd:
     margins = _margins(cells, values.size)
     slack = min(slack, _changes_until_another_reaches(margins))
     if margins.max() < 0:
-        return Crowd(centre, scale, slack)
+        return Crowd(centre, scale), slack
     _, number, most = heaviest or _heaviest(values)
     if 4 * number >= 3 * values.size:
-        return Crowd(centre, scale, min(slack, _changes_to_lose(4 * number - 3 * values.size)))
+        return Crowd(centre, scale), min(slack, _changes_to_lose(4 * number - 3 * values.size))
     slack = min(slack, _changes_to_reach(4 * most - 3 * values.size))
     return _narrow_down(values, width, start, margins, slack)
 
 
-def _narrow_down(values: Floats, width: float, start: float, margins: Counts, slack: int) -> Crowd:
-    """Find the crowd, given the margins of windows some of which have one, from so many widths on.
+def _narrow_down(values: Floats, width: float, start: float, margins: Counts, slack: int) -> tuple[Crowd, int]:
+    """Find the crowd, and the slack, given the margins of windows some of which have one, from so many widths on.
 
     A window that has a crowd lies in one with cells twice as wide, which has it, too.
     """
@@ -95,7 +95,7 @@ def _narrow_down(values: Floats, width: float, start: float, margins: Counts, sl
         margins = _margins(_count_cells(values, narrower, 2.0 * start), values.size)
         slack = min(slack, _changes_until_another_reaches(margins))
         if margins.max() < 0 or narrower <= _LEAST:
-            return Crowd((start + _WINDOW / 2) * width, width, min(slack, kept))
+            return Crowd((start + _WINDOW / 2) * width, width), min(slack, kept)
         start, width = 2.0 * start, narrower
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import first_reaching
-from unlearnspn.binning import Crowd, find_crowd, lay_edges
+from unlearnspn.binning import find_crowd, lay_edges
 from unlearnspn.blake2 import DIGEST_WORDS
 from unlearnspn.compiling import elements, late_kernel
 from unlearnspn.exact_sum import Moments
@@ -66,24 +66,22 @@ class NumericCoder:
     scale: float
     #: The mean, rounded to a multiple of two scales.
     centre: float
-    #: Where the bins lie.
-    crowd: Crowd
     edges: Floats
     #: A fingerprint for each code.
     prints: Keys
 
     @classmethod
-    def learn(cls, key: int, values: Floats, n_bins: int, moments: Moments) -> NumericCoder:
-        """Learn from a whole column and its moments."""
+    def learn(cls, key: int, values: Floats, n_bins: int, moments: Moments) -> tuple[NumericCoder, int]:
+        """Learn from a whole column and its moments; return the slack as well, see `find_crowd`."""
         scale, centre = _scale_and_centre(moments)
-        crowd = find_crowd(values, centre, scale)
+        crowd, slack = find_crowd(values, centre, scale)
         edges = lay_edges(crowd.centre, crowd.scale, n_bins)
-        return cls(key, n_bins, scale, centre, crowd, edges, _bin_prints(key, len(edges) + 2))
+        return cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2)), slack
 
-    def revise(self, moments: Moments, slack: int, remaining: Callable[[], Floats]) -> NumericCoder:
-        """Take the moments there will be, and how many more values may leave or come without moving the crowd."""
+    def revise(self, moments: Moments, slack: int, remaining: Callable[[], Floats]) -> tuple[NumericCoder, int]:
+        """Take the moments there will be, and what is left of the slack."""
         if slack >= 0 and _scale_and_centre(moments) == (self.scale, self.centre):
-            return self
+            return self, slack
         return NumericCoder.learn(self.key, remaining(), self.n_bins, moments)
 
     @property

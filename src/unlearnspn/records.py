@@ -142,6 +142,9 @@ class Records:
         self._total(rows, parts, coders)
         self._complete(rows, [coders[v] for v in range(len(coders))])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "totals": self.totals.without_slack()}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays may come from a file that is mapped read-only, but requests write into them.
         vars(self).update(state)
@@ -321,8 +324,8 @@ class Records:
             place = int(self.place[v])
             add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)), IN)
             values = self.values[rows, place]
-            coders[v] = coder = NumericCoder.learn(_variable_key(v), values, self.n_bins, totals.moments(v))
-            totals.slack[v] = coder.crowd.slack
+            key, moments = _variable_key(v), totals.moments(v)
+            coders[v], totals.slack[v] = NumericCoder.learn(key, values, self.n_bins, moments)
 
         _for_each(total, np.flatnonzero(self.is_numeric).tolist(), rows.size > _MANY)
 
@@ -379,9 +382,7 @@ class Records:
         def remaining() -> Floats:
             return np.asarray(self.values[self.rows_after(minus, plus), self.place[v]])
 
-        revised = coder.revise(totals.moments(v), int(totals.slack[v]), remaining)
-        if revised is not coder:
-            totals.slack[v] = revised.crowd.slack
+        revised, totals.slack[v] = coder.revise(totals.moments(v), int(totals.slack[v]), remaining)
         return coder if revised.codes_like(coder) else revised
 
     def _write_values(self, rows: Rows, table: Table) -> tuple[Encoding, Totals]:

@@ -62,7 +62,7 @@ class Totals(NamedTuple):
     sums: Words
     #: Laid out as `Encoding.level_starts` says.
     level_counts: Counts
-    #: Indexed [variable]: how many values may leave or come before bins may have to lie elsewhere, see `Crowd`.
+    #: Indexed [variable]: how many values may leave or come before bins may have to lie elsewhere, see `find_crowd`.
     slack: Counts
 
     @classmethod
@@ -89,8 +89,12 @@ class Totals(NamedTuple):
         parts, sums = self.parts.copy(), self.sums.copy()
         return Totals(parts, self.windows, self.starts, sums, self.level_counts.copy(), self.slack.copy())
 
+    def without_slack(self) -> Totals:
+        """Return totals that do not tell how many values have left or come since the slack was last found."""
+        return self._replace(slack=np.full(self.slack.size, -1))
+
     def digest(self, encoding: Encoding) -> bytes:
-        """Digest everything but the slack, which depends on when it was last looked for."""
+        """Digest everything but the slack."""
         return fingerprint(
             [self.windows.tobytes(), self.sums.tobytes(), hash_counts(self.level_counts, encoding.level_prints)]
         )
