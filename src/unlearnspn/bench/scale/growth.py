@@ -16,7 +16,8 @@ from unlearnspn.bench.memory import peak_bytes, resident_bytes
 from unlearnspn.bench.scale.plan import Case
 from unlearnspn.bench.timing import Stopwatch
 
-_WARM_UP_ROWS = 2000
+#: So many that there are many clusters at once, as in large tables.
+_WARM_UP_ROWS = 9000
 #: Up to so many rows, the model is compared with a fresh fit after each single removal, or after so many of them; after
 #: the last one, and after each batch, in any case.
 _CHECK_EACH_UP_TO, _CHECK_OFTEN_UP_TO, _OFTEN = 2000, 50_000, 50
@@ -86,8 +87,10 @@ def _warm_up(case: Case, params: dict[str, Any]) -> None:
     for leaving in range(20):
         spn.unlearn([leaving])
     spn.unlearn(list(range(20, 60)))
-    # Most of the rest, and with them records whose values are edges of bins, so that everything is coded anew.
-    spn.unlearn(list(range(60, 3 * len(data.frame) // 4)))
+    # So many that some of them are seeds; and most of the rest, so that everything is coded anew.
+    n_rows = len(data.frame)
+    spn.unlearn(list(range(60, 60 + n_rows // 10)))
+    spn.unlearn(list(range(60 + n_rows // 10, 3 * n_rows // 4)))
     pickle.dumps(spn)  # moves the network together, as happens now and then
     _ask(spn, data.frame.iloc[:1])
 
