@@ -140,7 +140,7 @@ class Learner:
             float(asks.threshold),
             asks.tables_above,
             x_log_x_table(),
-            means.n_clusters_among(len(records)),
+            means.n_clusters_among(0),
             means.max_rounds or None,
             np.array([means.spacing(n) for n in range(n_variables + 1)], np.int64),
         )

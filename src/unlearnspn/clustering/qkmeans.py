@@ -39,7 +39,7 @@ class QKMeans:
     the seeds.
     """
 
-    #: None to have it follow from how many records there are.
+    #: None for eight, or as many as follow from how many records there are where a model leaves both to that.
     n_clusters: int | None = None
     epsilon: float | None = None
     max_rounds: int = 0
@@ -94,7 +94,7 @@ class QKMeans:
             line_offsets(data.scope, records.is_numeric, data.encoding.sizes),
             data.encoding.prints,
             np.uint64(data.key),
-            self.n_clusters_among(len(records)),
+            self.n_clusters_among(0),  # a request is not to change it while it is carried out
             self.spacing(data.scope.size),
             self.max_rounds or None,
         )
