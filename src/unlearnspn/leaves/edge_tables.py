@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.arrays import put
-from unlearnspn.compiling import inlined, kernel
+from unlearnspn.compiling import inlined, inner_kernel, kernel, per_element
 from unlearnspn.hashing import Keys, mix_keys
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Scope
@@ -140,7 +140,7 @@ def _count_outcomes(pairs: Pairs, alphabets: Alphabets) -> Counts:
     return counts
 
 
-@kernel
+@inner_kernel(per_element(8, 8))
 def _write_table(
     pairs: Pairs,
     alphabets: Alphabets,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import inner_kernel, kernel
 from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.pair_tables import g_statistic
 from unlearnspn.slices import Counts
@@ -13,7 +13,11 @@ from unlearnspn.slices import Counts
 _INSIDE = np.iinfo(np.int64).min
 
 
-@kernel
+def _steps_of_gains(pairs: Pairs, logs: Counts) -> int:
+    return pairs.cells.size
+
+
+@inner_kernel(_steps_of_gains)
 def pair_gains(pairs: Pairs, logs: Counts) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 
