@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from unlearnspn.circuit.density import combine
-from unlearnspn.circuit.exponentials import exponentials, logarithms
+from unlearnspn.circuit.exponentials import (
+    exponentials,
+    exponentials_by_numpy,
+    logarithms,
+    logarithms_by_numpy,
+)
 from unlearnspn.circuit.expressions import Unit
 
 RNG = np.random.default_rng(0)
@@ -62,6 +67,17 @@ def test_each_comes_out_the_same_whatever_stands_beside_it(function, values):
     alone = np.concatenate([function([value]) for value in values[::97]])
     for start in range(8):
         assert np.array_equal(function(values[start:])[(97 - start) % 97 :: 97][-99:], alone[-99:])
+
+
+@pytest.mark.parametrize(
+    ("function", "by_numpy", "values"),
+    [
+        (exp, exponentials_by_numpy, np.append(EXPONENTS, [-math.inf, math.nan, -1e308, -709.0, -708.0])),
+        (log, logarithms_by_numpy, np.concatenate([NUMBERS, NEAR_ONE, NEAR_ROOT])),
+    ],
+)
+def test_numpy_gives_the_same_bits(function, by_numpy, values):
+    assert by_numpy(values).tobytes() == function(values).tobytes()
 
 
 def mixed(parts, weights):

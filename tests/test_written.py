@@ -55,6 +55,7 @@ def test_every_late_kernel_does_the_same_as_written_and_compiled(tmp_path, monke
         check_clustering(QKMeans(3, max_rounds=2))
         _revise_a_tree()
         _keep_in_vault(wine, tmp_path)
+        _score_categories_that_are_numbers()
         monkeypatch.setattr(threads, "_MANY_ROWS", 0)
         monkeypatch.setattr(threads, "n_cores", lambda: 2)
         SPN(min_rows=10).fit(wine).unlearn(list(range(130, 138)))
@@ -76,6 +77,13 @@ def _revise_a_tree():
     tree, rows = ChowLiu().over([Gaussian(), Categorical()]), data.records.rows
     revised = tree.revise(tree.learn(data, rows[:4]), data, rows[:1], rows[4:])
     assert all(map(np.array_equal, revised[:2], tree.learn(data, rows[1:])[:2]))
+
+
+def _score_categories_that_are_numbers():
+    X = np.random.default_rng(0).integers(0, 4, (60, 3)).astype(float)
+    spn = SPN(min_rows=20, categorical_features="all").fit(X)
+    X[::5, 0], X[::7, 1], X[::9, 2] = np.nan, 1.5, 300.0  # missing, and never seen
+    spn.score(X)
 
 
 def _keep_in_vault(table, folder):

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from unlearnspn.arrays import put
-from unlearnspn.circuit.exponentials import exponentials, logarithms
+from unlearnspn.circuit.density_by_numpy import log_density_by_numpy, steps_of_numpy
+from unlearnspn.circuit.exponentials import LEAST_DENSITY, exponentials, logarithms
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices, Starts, Units
@@ -21,11 +22,9 @@ _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGO
 #: About how many numbers the values of a block may take: they should stay in the processor's cache.
 _BLOCK_CELLS = 1 << 15
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 512
-#: Below this a sum of densities has lost bits.
-_LEAST_DENSITY = 1e-280
 
 
-@kernel
+@late_kernel(steps_of_numpy, meanwhile=log_density_by_numpy)
 def log_density(
     units: Units,
     slots: Indices,
@@ -196,7 +195,7 @@ def _mix(
         for r in range(length):
             total[r] = highest[r] + logs[s, r]
         for r in range(length):
-            if mixed[s, r] < _LEAST_DENSITY:
+            if mixed[s, r] < LEAST_DENSITY:
                 # The likeliest part has next to no weight here, and others have got lost beside it.
                 total[r] = _mix_row(kept, lines, parts, log_weights[first : first + parts.size], r)
 

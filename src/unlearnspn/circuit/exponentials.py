@@ -26,6 +26,9 @@ _ROUNDED = 1.5 * 2.0**52
 _EXP_TERMS = np.array([1.0 / math.factorial(n) for n in range(12, -1, -1)])
 _LOG_TERMS = np.array([1.0 / odd for odd in range(21, 0, -2)])
 
+#: Below this a sum of densities has lost bits.
+LEAST_DENSITY = 1e-280
+
 _EXPONENT_BITS, _BIAS = 52, 1023
 _MANTISSA = (1 << _EXPONENT_BITS) - 1
 _ONE = _BIAS << _EXPONENT_BITS
@@ -71,4 +74,34 @@ def logarithms(values: Floats) -> Floats:
         for n in range(_LOG_TERMS.size):
             series = series * square + _LOG_TERMS[n]
         logs[r] = 2.0 * f * series + exponent * (_LN2_HIGH + _LN2_LOW)
+    return logs
+
+
+def exponentials_by_numpy(values: Floats) -> Floats:
+    """Return what `exponentials` puts in the place of each x."""
+    x = np.where(values > _LEAST, values, _LEAST)
+    powers = x * _PER_LN2 + _ROUNDED
+    exponents = powers - _ROUNDED
+    h = (x - exponents * _LN2_HIGH) - exponents * _LN2_LOW
+    series = np.zeros_like(x)
+    for term in _EXP_TERMS:
+        series = series * h + term
+    bits = (powers.view(np.int64) + _BIAS) << _EXPONENT_BITS
+    scaled: Floats = np.where(x > _LEAST, series, 0.0) * bits.view(np.float64)
+    return scaled
+
+
+def logarithms_by_numpy(values: Floats) -> Floats:
+    """Return what `logarithms` returns."""
+    bits = values.view(np.int64)
+    mantissas = ((bits & _MANTISSA) | _ONE).view(np.float64)
+    exponents = ((bits >> _EXPONENT_BITS) | _LARGE_BITS).view(np.float64)
+    is_large = mantissas > math.sqrt(2.0)
+    mantissas = np.where(is_large, mantissas * 0.5, mantissas)
+    exponents = exponents - np.where(is_large, _LARGE + (_BIAS - 1.0), _LARGE + _BIAS)
+    f = (mantissas - 1.0) / (mantissas + 1.0)
+    square, series = f * f, np.zeros_like(f)
+    for term in _LOG_TERMS:
+        series = series * square + term
+    logs: Floats = 2.0 * f * series + exponents * (_LN2_HIGH + _LN2_LOW)
     return logs

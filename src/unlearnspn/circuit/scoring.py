@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.batches import ArrayReader, Batch, read_array
+from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.density import log_density
 from unlearnspn.circuit.domains import Domains
-from unlearnspn.circuit.inputs import Floats, Places
-from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
+from unlearnspn.circuit.inputs import Floats
+from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.compiling import kernel
+from unlearnspn.compiling import runs_as_written
 from unlearnspn.tables import Family
 from unlearnspn.threads import n_cores
 
 #: An array is read and scored so many rows at a time.
-_ARRAY_ROWS = 1 << 11
+_ARRAY_ROWS = 1 << 13
 #: Fewer cells than this are not worth a second thread.
 _LEAST_CELLS = 1 << 14
 
@@ -42,7 +42,6 @@ class Scorer:
             layout.parameters,
             Schedule.of(layout),
         )
-        self._reader = ArrayReader.of(domains)
 
     def score(self, batch: Batch) -> Floats:
         """Return the log-density of each row."""
@@ -60,20 +59,11 @@ class Scorer:
         finite = []
 
         def work(start: int, end: int) -> None:
-            reader = self._reader
-            finite.append(
-                _score_array(
-                    array[start:end],
-                    reader.is_numeric,
-                    reader.slots,
-                    reader.known,
-                    reader.known_places,
-                    reader.known_starts,
-                    reader.n_categories,
-                    *self._arrays,
-                    densities[start:end],
-                )
-            )
+            for first in range(start, end, _ARRAY_ROWS):
+                own = slice(first, min(first + _ARRAY_ROWS, end))
+                finite.append(not np.isinf(array[own]).any())
+                batch = Batch.of_array(array[own], self.domains)
+                log_density(*self._arrays, batch.numbers, batch.places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
         return densities if all(finite) else None
@@ -93,67 +83,11 @@ class Scorer:
 
 
 def _in_parallel(n_rows: int, n_columns: int, work: Callable[[int, int], None]) -> None:
-    """Divide the rows among the cores; kernels release the lock that Python threads share."""
+    """Divide the rows among the cores; kernels release the lock that Python threads share, if they are compiled."""
     n_threads = min(n_cores(), 1 + n_rows * n_columns // _LEAST_CELLS)
-    if n_threads == 1:
+    if n_threads == 1 or runs_as_written(log_density):
         work(0, n_rows)
         return
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(int).tolist()
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(work, bounds[:-1], bounds[1:]))
-
-
-@kernel
-def _score_array(
-    array: npt.NDArray[np.floating],
-    is_numeric: npt.NDArray[np.bool_],
-    slots_of_columns: Indices,
-    known: Floats,
-    known_places: Places,
-    known_starts: Starts,
-    n_categories: Starts,
-    units: Units,
-    slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    parameter_starts: Starts,
-    parameters: Floats,
-    schedule: Schedule,
-    densities: Floats,
-) -> bool:
-    """Read and score some rows of an array, a few of them at a time; return whether all are finite or missing."""
-    n_numeric = 0
-    for numeric in is_numeric:
-        n_numeric += numeric
-    numbers = np.empty((max(n_numeric, 1), _ARRAY_ROWS))
-    places = np.empty((max(is_numeric.size - n_numeric, 1), _ARRAY_ROWS), np.int32)
-    finite = True
-    for start in range(0, densities.size, _ARRAY_ROWS):
-        end = min(start + _ARRAY_ROWS, densities.size)
-        finite &= read_array(
-            array[start:end],
-            is_numeric,
-            slots_of_columns,
-            known,
-            known_places,
-            known_starts,
-            n_categories,
-            numbers,
-            places,
-        )
-        log_density(
-            units,
-            slots,
-            child_starts,
-            children,
-            log_weights,
-            parameter_starts,
-            parameters,
-            schedule,
-            numbers,
-            places,
-            0,
-            densities[start:end],
-        )
-    return finite

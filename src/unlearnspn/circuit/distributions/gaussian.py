@@ -11,9 +11,12 @@ from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 from unlearnspn.compiling import kernel
+from unlearnspn.portable_math import log
 
 _LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
 _SQRT_HALF = math.sqrt(0.5)
+#: Between these a difference of values overflows only if it is impossible, and the inverse of a scale does not.
+LEAST_STD, LARGEST_STD = 1e-300, 1e150
 _POINTS, _WEIGHTS = unit_interval_rule(64)
 
 
@@ -21,8 +24,8 @@ _POINTS, _WEIGHTS = unit_interval_rule(64)
 def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
     """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
     mean, std = parameters[OWN], parameters[OWN + 1]
-    constant = -(math.log(std) + _LOG_SQRT_TWO_PI)
-    if std < 1e-300 or std > 1e150:
+    constant = -(log(std) + _LOG_SQRT_TWO_PI)
+    if std < LEAST_STD or std > LARGEST_STD:
         _add_at_extreme_scales(mean, std, constant, values, total)
         return
     # A difference that overflows is impossible at these scales, as its square says.
