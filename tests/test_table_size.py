@@ -30,6 +30,15 @@ def test_there_are_many_clusters_where_leaves_grow_and_only_there():
     assert many.digest() == SPN(min_rows=800, n_clusters=64).fit(X).digest()
 
 
+@pytest.mark.parametrize(("n_records", "same"), [(65_535, (200, 8)), (65_536, (6400, 64))])
+def test_a_table_without_numbers_has_small_leaves_for_longer(n_records, same):
+    X = np.random.default_rng(0).integers(0, 2, (n_records, 3)).astype(bool)
+    X[:, 1] ^= X[:, 0]
+    spn, given = SPN().fit(X), SPN(min_rows=same[0], n_clusters=same[1]).fit(X)
+    assert spn.digest() == given.digest()
+    assert spn.min_rows_ == same[0]
+
+
 def test_bins_get_finer_when_leaves_grow_up_to_a_limit():
     numbers = [n_bins_among(n) for n in range(1, 400_000, 97)]
     assert numbers == sorted(numbers)
@@ -43,6 +52,7 @@ def test_bins_get_finer_when_leaves_grow_up_to_a_limit():
 def small(monkeypatch):
     """Let leaves grow, and bins get finer, among a handful of records already."""
     monkeypatch.setattr(table_size, "_AMONG", 8)
+    monkeypatch.setattr(table_size, "_AMONG_CATEGORIES", 16)
     monkeypatch.setattr(table_size, "_MIN_ROWS", 2)
     monkeypatch.setattr(table_size, "_N_BINS", (3, 5, 9))
     monkeypatch.setattr(table_size, "_FINER_AMONG", (12, 16))

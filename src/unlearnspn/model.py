@@ -33,9 +33,9 @@ from unlearnspn.network import Node
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
 from unlearnspn.revision import Revision
-from unlearnspn.schema import Schema
+from unlearnspn.schema import Kind, Schema
 from unlearnspn.slices import Rows, Slice
-from unlearnspn.table_size import min_rows_among, n_bins_among, sized_alike
+from unlearnspn.table_size import counted, min_rows_among, n_bins_among, sized_alike
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
@@ -79,7 +79,7 @@ class Settings:
 
     def min_rows_among(self, n_records: int) -> int:
         """Return up to how many records a node is not split if there are so many in all."""
-        return min_rows_among(n_records) if self.min_rows is None else self.min_rows
+        return min_rows_among(self._counted(n_records)) if self.min_rows is None else self.min_rows
 
     def n_bins_among(self, n_records: int) -> int:
         """Return into how many bins numeric columns are coded if there are so many records."""
@@ -89,10 +89,12 @@ class Settings:
         """Return the clustering if there are so many records: many clusters only go with nodes of many records."""
         clustering = self.clustering
         if isinstance(clustering, QKMeans) and clustering.n_clusters is None:
-            return replace(
-                clustering, n_clusters=clustering.n_clusters_among(n_records if self.min_rows is None else 0)
-            )
+            n_records = self._counted(n_records) if self.min_rows is None else 0
+            return replace(clustering, n_clusters=clustering.n_clusters_among(n_records))
         return clustering
+
+    def _counted(self, n_records: int) -> int:
+        return counted(n_records, any(variable.kind is Kind.NUMERIC for variable in self.schema.variables))
 
     def learner(
         self, records: Records, encoding: Encoding, n_records: int | None = None, keeps_answers: bool = True

@@ -13,6 +13,8 @@ from bisect import bisect_right
 #: Among how many records the first step is taken; the next among twice as many, and so on. No round number, at which
 #: tables tend to end.
 _AMONG = 1 << 13
+#: Of categories alone so many: trees of a few of their records are as good as others, and small nodes better.
+_AMONG_CATEGORIES = 1 << 16
 #: Below that: up to how many records a node is not split (the paper's t), and how many clusters there are.
 _MIN_ROWS, _N_CLUSTERS = 200, 8
 #: From then on: by how many doublings more nodes that are not split are larger, so that few clusters are split again;
@@ -22,6 +24,15 @@ _DOUBLINGS, _MANY_CLUSTERS = 1, 64
 #: of bins, and tables of these grow by the square.
 _N_BINS = (5, 9, 13, 17, 21, 25)
 _FINER_AMONG = (384, 768, 1 << 15, 1 << 16, 1 << 17)
+
+
+def counted(n_records: int, has_numbers: bool) -> int:
+    """Return as how many records so many count for clusters and leaves: without numbers, as none while they are few.
+
+    >>> [counted(n, has_numbers=False) for n in (100, 65_535, 65_536)]
+    [0, 0, 65536]
+    """
+    return n_records if has_numbers or n_records >= _AMONG_CATEGORIES else 0
 
 
 def min_rows_among(n_records: int) -> int:

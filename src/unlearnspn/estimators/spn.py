@@ -13,7 +13,8 @@ class SPN(DensityEstimator, BaseSPN):
     ----------
     min_rows : int or "auto", default="auto"
         A node with at most so many records is not split any further (the paper's t). "auto" is 200, the paper's, below
-        8,192 records, 800 from there on, and twice as many whenever there are twice as many records.
+        8,192 records, 800 from there on, and twice as many whenever there are twice as many records; without any
+        numeric column it is 200 below 65,536 records.
     independence : {"gtest", "rdc"} or an independence test, default="gtest"
         How variables are found independent: the G-test, or the paper's randomized dependence coefficient; both on
         integer counts that are revised exactly.
@@ -23,7 +24,7 @@ class SPN(DensityEstimator, BaseSPN):
         How the records of a node are clustered.
     n_clusters : int or "auto", default="auto"
         Into how many clusters; 1 to leave records together. "auto" is 8, and 64 if `min_rows` is "auto" too and there
-        are 8,192 records or more.
+        are 8,192 records or more, 65,536 without any numeric column.
     epsilon : float, default=None
         The spacing of the lattice on which Q-k-means rounds its centroids, in standard deviations; None for one, and
         more with more than 16 variables. The coarser it is, the more rarely one record moves a centroid.
