@@ -83,7 +83,7 @@ def _score_categories_that_are_numbers():
     X = np.random.default_rng(0).integers(0, 4, (60, 3)).astype(float)
     spn = SPN(min_rows=20, categorical_features="all").fit(X)
     X[::5, 0], X[::7, 1], X[::9, 2] = np.nan, 1.5, 300.0  # missing, and never seen
-    spn.score(X)
+    assert spn.score(X) == spn.score(X.tolist())
 
 
 def _keep_in_vault(table, folder):

@@ -56,17 +56,6 @@ class Batch:
         return batch
 
     @classmethod
-    def of_array(cls, rows: npt.NDArray[Any], domains: Domains) -> Batch:
-        """Read rows of a numeric array that has the columns of the domains, which are all of numbers."""
-        batch = cls.missing(domains, len(rows))
-        for v, domain in enumerate(domains.columns):
-            if domain.kind is Kind.NUMERIC:
-                batch.numbers[domains.slots[v]] = rows[:, v]
-            else:
-                batch.places[domains.slots[v]] = _number_places(rows[:, v], domain)
-        return batch
-
-    @classmethod
     def joined(cls, parts: Sequence[Batch]) -> Batch:
         """Put batches one after another."""
         if len(parts) == 1:
@@ -88,21 +77,16 @@ class Batch:
 
 def _places(column: Column, domain: Domain) -> Places:
     if column.family is Family.NUMBER:
-        return _number_places(column.numbers(), domain)
+        places = np.empty(len(column.values), np.int32)
+        place_numbers(column.numbers(), *domain.known_numbers, len(domain.categories), places)
+        return places
     factor = column.factor()
     by_factor = [domain.place(category) for category in factor.categories]
     return np.array([*by_factor, MISSING], np.int32)[factor.places]
 
 
-def _number_places(values: npt.NDArray[Any], domain: Domain) -> Places:
-    places = np.empty(len(values), np.int32)
-    own = np.ascontiguousarray(values, np.float64)  # numbers of one type, for which to compile
-    place_numbers(own, *domain.known_numbers, len(domain.categories), places)
-    return places
-
-
 @late_kernel(per_element(2, 0))
-def place_numbers(values: Floats, known: Floats, known_places: Places, unseen: int, places: Places) -> None:
+def place_numbers(values: npt.NDArray[Any], known: Floats, known_places: Places, unseen: int, places: Places) -> None:
     """Find the place of each number among the known categories."""
     # Categories are mostly small whole numbers: these are looked up, and only the others searched for.
     by_number = np.full(_LOOKED_UP, -1, np.int32)
@@ -123,3 +107,69 @@ def place_numbers(values: Floats, known: Floats, known_places: Places, unseen: i
 def _search(value: float, known: Floats, known_places: Places, unseen: int) -> int:
     place = first_reaching(known, value)
     return known_places[place] if place < known.size and known[place] == value else unseen
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayReader:
+    """What it takes to read rows straight from a numeric array."""
+
+    is_numeric: npt.NDArray[np.bool_]
+    slots: npt.NDArray[np.int32]
+    #: The known categories that are numbers, column after column, and where each column's start.
+    known: Floats
+    known_places: Places
+    known_starts: npt.NDArray[np.int64]
+    n_categories: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, domains: Domains) -> ArrayReader:
+        """Gather the categories of all columns."""
+        pairs = [domain.known_numbers for domain in domains.columns]
+        return cls(
+            domains.is_numeric,
+            domains.slots,
+            np.concatenate([known for known, _ in pairs]),
+            np.concatenate([places for _, places in pairs]),
+            np.cumsum([0, *(len(known) for known, _ in pairs)]),
+            domains.n_categories,
+        )
+
+    def buffers(self, n_rows: int) -> tuple[Floats, Places]:
+        """Return arrays for so many rows."""
+        n_numeric = int(self.is_numeric.sum())
+        numbers = np.empty((max(n_numeric, 1), n_rows))
+        return numbers, np.empty((max(self.is_numeric.size - n_numeric, 1), n_rows), np.int32)
+
+    def read(self, rows: npt.NDArray[Any], numbers: Floats, places: Places) -> bool:
+        """Read rows into such arrays; return whether all of them are finite or missing."""
+        categories = self.known, self.known_places, self.known_starts, self.n_categories
+        return _read_array(rows, self.is_numeric, self.slots, *categories, numbers, places)
+
+
+@late_kernel(per_element(2, 0))
+def _read_array(
+    rows: npt.NDArray[Any],
+    is_numeric: npt.NDArray[np.bool_],
+    slots: npt.NDArray[np.int32],
+    known: Floats,
+    known_places: Places,
+    known_starts: npt.NDArray[np.int64],
+    n_categories: npt.NDArray[np.int64],
+    numbers: Floats,
+    places: Places,
+) -> bool:
+    """Read some rows of a numeric array; return whether all of them are finite or missing."""
+    largest = 0.0
+    for v in range(slots.size):
+        column = rows[:, v]
+        for r in range(column.size):
+            largest = max(largest, abs(column[r]))
+        if is_numeric[v]:
+            line = numbers[slots[v]]
+            for r in range(column.size):
+                line[r] = column[r]
+        else:
+            start, end = known_starts[v], known_starts[v + 1]
+            place_line = places[slots[v], : column.size]
+            place_numbers(column, known[start:end], known_places[start:end], n_categories[v], place_line)
+    return largest < math.inf

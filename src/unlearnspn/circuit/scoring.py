@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.batches import Batch
+from unlearnspn.circuit.batches import ArrayReader, Batch
 from unlearnspn.circuit.density import log_density
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.inputs import Floats
@@ -42,6 +42,7 @@ class Scorer:
             layout.parameters,
             Schedule.of(layout),
         )
+        self._reader = ArrayReader.of(domains)
 
     def score(self, batch: Batch) -> Floats:
         """Return the log-density of each row."""
@@ -59,11 +60,11 @@ class Scorer:
         finite = []
 
         def work(start: int, end: int) -> None:
+            numbers, places = self._reader.buffers(min(_ARRAY_ROWS, end - start))
             for first in range(start, end, _ARRAY_ROWS):
                 own = slice(first, min(first + _ARRAY_ROWS, end))
-                finite.append(not np.isinf(array[own]).any())
-                batch = Batch.of_array(array[own], self.domains)
-                log_density(*self._arrays, batch.numbers, batch.places, 0, densities[own])
+                finite.append(self._reader.read(array[own], numbers, places))
+                log_density(*self._arrays, numbers, places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
         return densities if all(finite) else None
