@@ -20,7 +20,7 @@ from unlearnspn.tables import Family
 from unlearnspn.threads import n_cores
 
 #: An array is read and scored so many rows at a time.
-_ARRAY_ROWS = 1 << 13
+_ARRAY_ROWS = 1 << 11
 #: Fewer cells than this are not worth a second thread.
 _LEAST_CELLS = 1 << 14
 

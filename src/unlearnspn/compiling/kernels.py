@@ -32,7 +32,7 @@ Work = Callable[..., int]
 _VARIABLE, _ALWAYS = "UNLEARNSPN_COMPILE", "always"
 #: About how long it takes to compile a kernel, for each byte of what the interpreter makes of it, and how long to
 #: interpret a step of it.
-_SECONDS_A_KERNEL, _SECONDS_A_BYTE, _SECONDS_A_STEP = 0.2, 7e-4, 1e-6
+_SECONDS_A_KERNEL, _SECONDS_A_BYTE, _SECONDS_A_STEP = 0.2, 6e-4, 1e-6
 #: As much of the time that it would take to compile it a kernel runs as it is written, in all processes together.
 _PATIENCE = 0.5
 #: So long a kernel may run as it is written in each process: to load compiled code would take no less. What exceeds it
