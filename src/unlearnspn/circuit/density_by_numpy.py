@@ -7,7 +7,7 @@ that a model does not have by default, and numbers so extreme that they need mor
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,22 +69,10 @@ def log_density_by_numpy(
             densities[place : place + size] = _evaluate(rows, child_starts, children, schedule)
 
 
-def steps_of_numpy(
-    units: Units,
-    slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    parameter_starts: Starts,
-    parameters: Floats,
-    schedule: Schedule,
-    numbers: Floats,
-    places: Places,
-    first_row: int,
-    densities: Floats,
-) -> int:
+def steps_of_numpy(*arguments: Any) -> int:
     """Return about how many steps that takes: some for each unit, and one for some numbers."""
-    return 20 * units.size + children.size * densities.size // 100
+    units, children, densities = arguments[0], arguments[3], arguments[-1]
+    return int(20 * units.size + children.size * densities.size // 100)
 
 
 def _evaluate(rows: _Rows, child_starts: Starts, children: Indices, schedule: Schedule) -> Floats:
