@@ -134,16 +134,10 @@ class ArrayReader:
             domains.n_categories,
         )
 
-    def buffers(self, n_rows: int) -> tuple[Floats, Places]:
-        """Return arrays for so many rows."""
-        n_numeric = int(self.is_numeric.sum())
-        numbers = np.empty((max(n_numeric, 1), n_rows))
-        return numbers, np.empty((max(self.is_numeric.size - n_numeric, 1), n_rows), np.int32)
-
-    def read(self, rows: npt.NDArray[Any], numbers: Floats, places: Places) -> bool:
-        """Read rows into such arrays; return whether all of them are finite or missing."""
+    def read(self, rows: npt.NDArray[Any], batch: Batch) -> bool:
+        """Read rows into the first of a batch; return whether all of them are finite or missing."""
         categories = self.known, self.known_places, self.known_starts, self.n_categories
-        return _read_array(rows, self.is_numeric, self.slots, *categories, numbers, places)
+        return _read_array(rows, self.is_numeric, self.slots, *categories, batch.numbers, batch.places)
 
 
 @late_kernel(per_element(2, 0))

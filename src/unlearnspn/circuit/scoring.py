@@ -60,11 +60,11 @@ class Scorer:
         finite = []
 
         def work(start: int, end: int) -> None:
-            numbers, places = self._reader.buffers(min(_ARRAY_ROWS, end - start))
+            batch = Batch.missing(self.domains, min(_ARRAY_ROWS, end - start))
             for first in range(start, end, _ARRAY_ROWS):
                 own = slice(first, min(first + _ARRAY_ROWS, end))
-                finite.append(self._reader.read(array[own], numbers, places))
-                log_density(*self._arrays, numbers, places, 0, densities[own])
+                finite.append(self._reader.read(array[own], batch))
+                log_density(*self._arrays, batch.numbers, batch.places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
         return densities if all(finite) else None
