@@ -9,6 +9,7 @@ from typing import Any
 
 from unlearnspn.certificates import (
     Action,
+    Commitments,
     Counts,
     Digests,
     Envelope,
@@ -18,7 +19,6 @@ from unlearnspn.certificates import (
     Opening,
     Receipt,
     Request,
-    Revised,
     SigningKey,
     Statement,
     commit,
@@ -32,9 +32,10 @@ SETTINGS = hashlib.sha256(b"settings").hexdigest()
 VAULT = "5f0c" * 8
 
 
-def digests(n: int) -> Digests:
-    """Return digests that stand for the model after some entry."""
-    return Digests(*(hashlib.sha256(f"{part} {n}".encode()).hexdigest() for part in ("model", "state")))
+def commitments(n: int) -> Commitments:
+    """Return commitments that stand for the model after some entry."""
+    digests = (hashlib.sha256(f"{part} {n}".encode()).hexdigest() for part in ("model", "state"))
+    return Digests(*digests).commit(bytes(32))
 
 
 def request(name: str = "r-1", operator: str = "registry") -> Request:
@@ -72,17 +73,15 @@ class MadeLedger:
 
     def fit(self) -> Envelope:
         counts = Counts(0, 0, self.last.counts.remaining)
-        after = digests(len(self.envelopes))
+        after = commitments(len(self.envelopes))
         return self.add(Statement(Action.FIT, self.link(), request(), SOFTWARE, counts, None, after, SETTINGS))
 
     def remove(self, *ids: int | str, **changes: Any) -> tuple[Envelope, list[Opening]]:
         root, openings = commit([Item(Kind.RECORD, each) for each in ids])
         counts = Counts(len(ids), 0, self.last.counts.remaining - len(ids))
-        after, revised = digests(len(self.envelopes)), (Revised("split data", "naive factorization", 2),)
+        after = commitments(len(self.envelopes))
         arguments = {"counts": counts, "before": self.last.after, "after": after, "settings": SETTINGS} | changes
-        statement = state_removal(
-            self.link(), request(), SOFTWARE, commitment=root, revised=revised, recoded=False, **arguments
-        )
+        statement = state_removal(self.link(), request(), SOFTWARE, commitment=root, **arguments)
         return self.add(statement), openings
 
     def rotate(self) -> Envelope:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledgers import EFFORT, SETTINGS, SOFTWARE, MadeLedger, digests, make_ledger, request
+from ledgers import EFFORT, SETTINGS, SOFTWARE, MadeLedger, commitments, make_ledger, request
 from unlearnspn.certificates import Action, Counts, Envelope, SigningKey, Statement, audit_ledger
 from unlearnspn.certificates.findings import Finding
 
@@ -87,7 +87,7 @@ def test_a_second_beginning_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"before": digests(77)}, "its digests before are not those that entry 2 left"),
+        ({"before": commitments(77)}, "its state before is not the one that entry 2 left"),
         ({"counts": Counts(1, 0, 98)}, "100 - 1 + 0 records do not leave 98"),
         ({"settings": SETTINGS[::-1]}, "must not change schema, parameters or seed"),
     ],
@@ -106,7 +106,7 @@ def test_a_rotation_changes_nothing_but_the_key() -> None:
     counts, before = Counts(1, 0, 99), ledger.last.after
     link = ledger.link()
     statement = Statement(
-        Action.KEY_ROTATION, link, request(), SOFTWARE, counts, before, digests(9), SETTINGS, introduced=new.public
+        Action.KEY_ROTATION, link, request(), SOFTWARE, counts, before, commitments(9), SETTINGS, introduced=new.public
     )
     ledger.add(statement, ledger.key, new)
     assert failures(ledger.entries) == [(3, "continuity")]

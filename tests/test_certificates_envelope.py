@@ -47,12 +47,12 @@ def test_anyone_can_read_and_check_it_by_the_standards_alone() -> None:
     Ed25519PublicKey.from_public_bytes(KEY.raw).verify(base64.b64decode(signature["sig"]), message)
     statement = json.loads(payload)
     assert statement["_type"] == "https://in-toto.io/Statement/v1"
-    assert statement["predicateType"] == "urn:unlearnspn:removal:v1"
+    assert statement["predicateType"] == "urn:unlearnspn:removal:v2"
     assert [subject["name"] for subject in statement["subject"]] == ["model", "state"]
-    assert statement["subject"][0]["digest"] == {"unlearnspnModel": statement["predicate"]["after"]["model"]}
+    assert statement["subject"][0]["digest"] == {"unlearnspnCommitment": statement["predicate"]["after"]["model"]}
     predicate = statement["predicate"]
     assert predicate["records"] == {"removed": 1, "added": 0, "remaining": 99}
-    assert predicate["changedOperations"] == [{"before": "split data", "after": "naive factorization", "nodes": 2}]
+    assert not {"changedOperations", "recoded"} & set(predicate)  # with these, guesses could be tested
     assert "0-certified" in predicate["guarantee"]
     for limit in ("backups", "Earlier versions", "Samples"):
         assert limit in " ".join(predicate["limits"])
@@ -138,7 +138,6 @@ def test_loose_bits_of_base64_are_refused() -> None:
         (["subject"], [], "its subject is not what its predicate says"),
         (["predicate", "records", "removed"], -1, "must be a count"),
         (["predicate", "records", "removed"], True, "must be a count"),
-        (["predicate", "recoded"], 0, "must be true or false"),
         (["predicate", "commitment"], None, "must have a commitment"),
         (["predicate", "commitment"], "AB" * 32, "64 hexadecimal digits"),
         (["predicate", "request", "received"], "yesterday", "is no date"),
@@ -147,7 +146,7 @@ def test_loose_bits_of_base64_are_refused() -> None:
         (["predicate", "request", "operator"], "", "must be a line"),
         (["predicate", "request"], None, "is no JSON object"),
         (["predicate", "limits"], [1], "must be a list of strings"),
-        (["predicate", "changedOperations"], {}, "must be a list"),
+        (["predicate", "limits"], {}, "must be a list"),
         (["predicate", "software"], None, "must be a string"),
         (["predicate", "publicKey"], "AAAA", "has 3 bytes, not 32"),
         (["predicate", "ledger", "previous"], None, "must have a previous entry"),

@@ -194,7 +194,7 @@ def test_questions_as_json(vault: str) -> None:
 def test_evidence_as_json(vault: str) -> None:
     run("unlearn", vault, "--id", "c-7", "--yes", "--receipt", "receipt.json")
     shown = run_json("certificate", "show", vault)
-    assert shown["statement"]["predicateType"] == "urn:unlearnspn:removal:v1"
+    assert shown["statement"]["predicateType"] == "urn:unlearnspn:removal:v2"
     verified = run_json("verify", vault, "--receipt", "receipt.json", "--id", "c-7")
     assert verified["verified"]
     assert {"retraining", "signature", "receipt"} <= {finding["check"] for finding in verified["findings"]}

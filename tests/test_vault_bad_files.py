@@ -13,7 +13,9 @@ from unlearnspn.certificates import KeyFileError
 from vault_states import digests_of, features, people
 
 #: How many bits are flipped, each in a copy; `UNLEARNSPN_FLIPS=20000` for a deep run.
-N_FLIPS = int(os.environ.get("UNLEARNSPN_FLIPS", "400"))
+N_FLIPS = int(os.environ.get("UNLEARNSPN_FLIPS", "1000"))
+#: Numbers of SQLite's own, which may be any: how often the schema was changed, and which version wrote last.
+UNCERTAIN = {*range(40, 44), *range(96, 100)}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def test_a_newer_version_is_named(path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 7")
     connection.close()
-    assert "was written by a newer version of unlearnspn (format 7, this one knows 1): upgrade" in refusal(path)
+    assert "was written by a newer version of unlearnspn (format 7, this one knows 2): upgrade" in refusal(path)
 
 
 def test_a_truncated_vault_is_refused(path, original):
@@ -97,14 +99,15 @@ def damaged_places(content, rng, number):
     return [*range(100), *heads, *(rng.randrange(len(content)) for _ in range(number))]
 
 
-def test_a_flipped_bit_is_found_or_harmless(path, original):
+def test_a_flipped_bit_is_found(path, original):
     content, rng = original.read_bytes(), random.Random(0)
     with Vault.open(original) as vault:
         expected, ids = digests_of(vault), vault.ids()
-    outcomes = {"refused": 0, "found": 0, "harmless": 0}
+    outcomes = {"refused": 0, "found": 0, "uncertain": 0}
     for place in damaged_places(content, rng, N_FLIPS):
         flipped = bytearray(content)
-        flipped[place] ^= 1 << rng.randrange(8)
+        bit = rng.randrange(8)
+        flipped[place] ^= 1 << bit
         path.write_bytes(flipped)
         path.with_name(path.name + "-journal").unlink(missing_ok=True)
         try:
@@ -118,9 +121,10 @@ def test_a_flipped_bit_is_found_or_harmless(path, original):
                 assert audit.failures[0].message
                 outcomes["found"] += 1
                 continue
+            assert place in UNCERTAIN, f"bit {bit} of byte {place} was flipped, and nobody noticed"
             assert digests_of(vault) == expected, place
             assert vault.ids() == ids
-            outcomes["harmless"] += 1
+            outcomes["uncertain"] += 1
     assert outcomes["refused"] > 0.5 * N_FLIPS, outcomes
     assert outcomes["found"] > 0, outcomes
 
@@ -129,24 +133,46 @@ def test_a_flipped_bit_is_found_or_harmless(path, original):
     ("statement", "message"),
     [
         (
-            "UPDATE pages SET data = zeroblob(8000) WHERE place = (SELECT max(place) FROM pages)",
+            "UPDATE pages_0 SET data = zeroblob(8000) WHERE number = (SELECT max(number) FROM pages_0)",
             r"page \d+ of .* is not",
         ),
-        ("UPDATE pages SET data = data || x'00' WHERE place = 0", r"page 0 of the directory is not as it was written"),
-        ("UPDATE pages SET data = 'text' WHERE place = 0", r"page 0 of the directory is not as it was written"),
-        ("DELETE FROM pages WHERE place = (SELECT max(place) FROM pages)", r"does not have \d+ pages"),
-        ("INSERT INTO pages VALUES (123456789012345, x'00', x'00')", r"pages that belong to nothing"),
-        ("INSERT INTO pages VALUES (-5, x'00', x'00')", r"pages in places that do not exist"),
-        ("DELETE FROM pages", r"damaged"),
-        ("DELETE FROM ledger", r"its ledger is empty"),
-        ("DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger)", r"is not what the seal says"),
-        ("UPDATE ledger SET envelope = 'x' WHERE number = (SELECT max(number) FROM ledger)", r"entry \d of the ledger"),
-        ("UPDATE ledger SET number = number + 1 WHERE number = (SELECT max(number) FROM ledger)", r"entry \d of the l"),
+        (
+            "UPDATE pages_0 SET data = data || x'00' WHERE place = x'0000000100000000'",
+            r"page 0 of the directory is not as it was written",
+        ),
+        (
+            "UPDATE pages_0 SET data = 'text' WHERE place = x'0000000100000000'",
+            r"page 0 of the directory is not as it was written",
+        ),
+        (
+            "DELETE FROM pages_0 WHERE place = (SELECT max(place) FROM pages_0)",
+            r"row \d+ of pages is missing|does not have \d+ pages",
+        ),
+        ("INSERT INTO pages_0 VALUES (400, x'00', x'00', x'00')", r"row \d+ of pages is missing"),
+        ("UPDATE pages_0 SET place = x'7777777700000000' WHERE number = 5", r"does not have \d+ pages"),
+        (
+            "UPDATE pages_0 SET place = x'0000000200000000' WHERE number < 5",
+            r"two rows of its pages belong to the same",
+        ),
+        ("UPDATE pages_0 SET place = x'00' WHERE number = 5", r"says nowhere it belongs"),
+        ("UPDATE pages_0 SET place = zeroblob(8) WHERE number = 5", r"does not have \d+ pages"),
+        ("INSERT INTO pages_0 VALUES (-5, x'00', x'00', x'00')", r"row 0 of pages is missing"),
+        ("DELETE FROM pages_0", r"damaged"),
+        ("DELETE FROM ledger_0", r"its ledger is empty"),
+        ("DELETE FROM ledger_0 WHERE number = (SELECT max(number) FROM ledger_0)", r"is not what the seal says"),
+        (
+            "UPDATE ledger_0 SET envelope = 'x' WHERE number = (SELECT max(number) FROM ledger_0)",
+            r"entry \d of the ledger",
+        ),
+        (
+            "UPDATE ledger_0 SET number = number + 1 WHERE number = (SELECT max(number) FROM ledger_0)",
+            r"entries are missing",
+        ),
         ("DELETE FROM seal", r"its seal is missing"),
         ("UPDATE seal SET signature = zeroblob(64)", r"the signature of its seal does not fit"),
         ("UPDATE seal SET statement = '{}'", r"damaged"),
-        ("DROP TABLE seal", r"no such table"),
-        ("DROP TABLE pages", r"no such table"),
+        ("DROP TABLE seal", r"the table 'seal' is missing"),
+        ("DROP TABLE pages_0", r"the table 'pages_0' is missing"),
     ],
 )
 def test_damage_is_refused_and_named(path, statement, message):
@@ -160,10 +186,10 @@ def test_damage_is_refused_and_named(path, statement, message):
 
 def test_a_page_with_the_digest_that_fits_it_is_still_not_sealed(path):
     connection = sqlite3.connect(path)
-    ((place, data),) = connection.execute("SELECT place, data FROM pages ORDER BY place DESC LIMIT 1")
+    ((number, data),) = connection.execute("SELECT number, data FROM pages_0 ORDER BY place DESC LIMIT 1")
     forged = bytes([data[0] ^ 1]) + data[1:]
     connection.execute(
-        "UPDATE pages SET data = ?, digest = ? WHERE place = ?", (forged, sha256(forged).digest(), place)
+        "UPDATE pages_0 SET data = ?, digest = ? WHERE number = ?", (forged, sha256(forged).digest(), number)
     )
     connection.commit()
     connection.close()
@@ -172,9 +198,9 @@ def test_a_page_with_the_digest_that_fits_it_is_still_not_sealed(path):
 
 def test_an_older_entry_that_was_changed_is_found_by_verify(path):
     connection = sqlite3.connect(path)
-    ((envelope,),) = connection.execute("SELECT envelope FROM ledger WHERE number = 1")
+    ((envelope,),) = connection.execute("SELECT envelope FROM ledger_0 WHERE number = 1")
     forged = envelope.replace(b'"sig":"', b'"sig":"A')[:-1]
-    connection.execute("UPDATE ledger SET envelope = ? WHERE number = 1", (forged,))
+    connection.execute("UPDATE ledger_0 SET envelope = ? WHERE number = 1", (forged,))
     connection.commit()
     connection.close()
     with Vault.open(path) as vault:

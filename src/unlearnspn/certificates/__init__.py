@@ -12,17 +12,8 @@ from unlearnspn.certificates.findings import Audit, Finding
 from unlearnspn.certificates.keyfile import KeyFile
 from unlearnspn.certificates.keys import PublicKey, SigningKey
 from unlearnspn.certificates.receipt import Receipt
-from unlearnspn.certificates.statement import (
-    Action,
-    Counts,
-    Digests,
-    Link,
-    Request,
-    Revised,
-    Statement,
-    count_revised,
-    state_removal,
-)
+from unlearnspn.certificates.state import Commitments, Digests, new_nonce
+from unlearnspn.certificates.statement import Action, Counts, Link, Request, Statement, state_removal
 from unlearnspn.certificates.verifying import audit_certificate, audit_ledger, audit_receipt
 
 __all__ = [
@@ -30,6 +21,7 @@ __all__ = [
     "Audit",
     "CertificateError",
     "ChainCheck",
+    "Commitments",
     "Counts",
     "Digests",
     "Envelope",
@@ -43,7 +35,6 @@ __all__ = [
     "PublicKey",
     "Receipt",
     "Request",
-    "Revised",
     "SigningKey",
     "Statement",
     "audit_certificate",
@@ -51,7 +42,7 @@ __all__ = [
     "audit_receipt",
     "check_chain",
     "commit",
-    "count_revised",
+    "new_nonce",
     "state_removal",
     "utc_now",
 ]

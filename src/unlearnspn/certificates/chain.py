@@ -1,4 +1,4 @@
-"""The ledger as a hash chain: each entry names the digest of the one before, and continues its digests and counts."""
+"""The ledger as a hash chain: each entry names the digest of the one before, and continues its state and counts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from unlearnspn.certificates.findings import Audit, Finding
 from unlearnspn.certificates.keys import PublicKey
 from unlearnspn.certificates.statement import Action, Statement
 
-ENCODING, SIGNATURE, LINK, CONTINUITY, TRUST, HEAD = (
+ENCODING, SIGNATURE, LINK, CONTINUITY, DATES, TRUST, HEAD = (
     "encoding",
     "signature",
     "link",
     "continuity",
+    "dates",
     "public key",
     "last entry",
 )
@@ -23,10 +24,13 @@ _PASSED = {
     ENCODING: "readable, in the one form that it may have: {n}",
     SIGNATURE: "signed by the key in use at the time: {n}",
     LINK: "naming the one before by its digest, none missing between them: {n}",
-    CONTINUITY: "continuing digests and counts of the one before: {n}",
+    CONTINUITY: "continuing state and counts of the one before: {n}",
+    DATES: "completed after it was received, and not before the one before: {n}",
 }
 #: What keeps schema, parameters and seed as they were.
-_KEEPS_SETTINGS = (Action.REMOVAL, Action.ADDITION, Action.CORRECTION)
+_KEEPS_SETTINGS = (Action.REMOVAL, Action.ADDITION, Action.CORRECTION, Action.KEY_ROTATION, Action.EXPORT)
+#: What keeps records and model as they were.
+_KEEPS_STATE = (Action.KEY_ROTATION, Action.EXPORT)
 
 
 @dataclass
@@ -60,6 +64,8 @@ class ChainCheck:
         self._check_link(statement, number)
         for message in _breaks(self.last, statement):
             self._fail(CONTINUITY, number, message)
+        for message in misdated(self.last, statement):
+            self._fail(DATES, number, message)
         self.head, self.last = envelope.digest, statement
         return envelope
 
@@ -149,16 +155,24 @@ def _breaks(last: Statement | None, statement: Statement) -> Iterator[str]:
     if last is None:
         return
     if statement.before != last.after:
-        yield f"its digests before are not those that entry {last.link.entry} left"
+        yield f"its state before is not the one that entry {last.link.entry} left"
     counts = statement.counts
     if counts.remaining != last.counts.remaining - counts.removed + counts.added:
         yield f"{last.counts.remaining} - {counts.removed} + {counts.added} records do not leave {counts.remaining}"
-    if statement.action is Action.KEY_ROTATION and (
-        statement.after != statement.before or counts.removed or counts.added
-    ):
-        yield "a key rotation must not change the model or the records"
+    changes = statement.after != statement.before or counts.removed or counts.added
+    if statement.action in _KEEPS_STATE and changes:
+        yield f"{statement.action} must not change the model or the records"
     if statement.action in _KEEPS_SETTINGS and last.settings is not None and statement.settings != last.settings:
-        yield f"a {statement.action} must not change schema, parameters or seed"
+        yield f"{statement.action} must not change schema, parameters or seed"
+
+
+def misdated(last: Statement | None, statement: Statement) -> Iterator[str]:
+    """Say which dates of a statement cannot be; those of one form are in order if their texts are."""
+    request = statement.request
+    if request.completed < request.received:
+        yield f"it was completed on {request.completed}, before it was received on {request.received}"
+    if last is not None and request.completed < last.request.completed:
+        yield f"it was completed on {request.completed}, before entry {last.link.entry} on {last.request.completed}"
 
 
 def shorten(key_ids: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unlearnspn.certificates.envelope import Envelope
-from unlearnspn.certificates.statement import Action, Digests, Statement
+from unlearnspn.certificates.statement import Action, Statement
 
 TITLES = {
     Action.INIT: "Beginning of a ledger",
@@ -15,6 +15,7 @@ TITLES = {
     Action.ADDITION: "Records added",
     Action.CORRECTION: "Records corrected",
     Action.KEY_ROTATION: "Change of the signing key",
+    Action.EXPORT: "Model exported",
 }
 
 
@@ -30,8 +31,7 @@ class Section:
 def describe(envelope: Envelope) -> list[Section]:
     """Return the parts of a certificate in the order in which people read them."""
     statement = envelope.statement
-    sections = [_request(statement), _records(statement), _operations(statement)]
-    sections += [_digests(statement), _proof(envelope)]
+    sections = [_request(statement), _records(statement), _commitments(statement), _proof(envelope)]
     return [section for section in sections if section.lines]
 
 
@@ -49,6 +49,8 @@ def summarize(statement: Statement) -> str:
             return "new vault"
         case Action.FIT:
             return f"learned from {_records_text(counts.remaining)}"
+        case Action.EXPORT:
+            return f"the model of {_records_text(counts.remaining)} was taken"
         case Action.KEY_ROTATION:
             key = statement.introduced
             return f"new key {key.id[:16]}…" if key is not None else "new key"
@@ -77,7 +79,7 @@ def _request(statement: Statement) -> Section:
 
 
 def _records(statement: Statement) -> Section:
-    if statement.action in (Action.INIT, Action.KEY_ROTATION):
+    if statement.action in (Action.INIT, Action.KEY_ROTATION, Action.EXPORT):
         return Section("Records", ())
     counts = statement.counts
     lines = [("removed", f"{counts.removed:,}"), ("added", f"{counts.added:,}"), ("remaining", f"{counts.remaining:,}")]
@@ -86,27 +88,15 @@ def _records(statement: Statement) -> Section:
     return Section("Records", tuple(lines))
 
 
-def _operations(statement: Statement) -> Section:
-    lines = [
-        (f"{change.before} → {change.after}", "1 node" if change.nodes == 1 else f"{change.nodes:,} nodes")
-        for change in statement.revised
-    ]
-    if statement.recoded:
-        lines.append(("coding of the values", "changed, so everything was learned anew"))
-    elif not lines and statement.action in (Action.REMOVAL, Action.ADDITION, Action.CORRECTION):
-        lines.append(("operations", "none changed; statistics were revised"))
-    return Section("Operations that changed", tuple(lines))
-
-
-def _digests(statement: Statement) -> Section:
+def _commitments(statement: Statement) -> Section:
     lines = []
     for name in ("model", "state"):
-        for when, digests in (("before", statement.before), ("after", statement.after)):
-            if digests is not None:
-                lines.append((f"{name} {when}", _part(digests, name)))
+        for when, commitments in (("before", statement.before), ("after", statement.after)):
+            if commitments is not None:
+                lines.append((f"commitment to the {name} {when}", vars(commitments)[name]))
     if statement.settings is not None:
-        lines.append(("schema, parameters, seed", statement.settings))
-    return Section("Digests", tuple(lines), codes=True)
+        lines.append(("digest of schema, parameters, seed", statement.settings))
+    return Section("Model, state and settings", tuple(lines), codes=True)
 
 
 def _proof(envelope: Envelope) -> Section:
@@ -120,10 +110,6 @@ def _proof(envelope: Envelope) -> Section:
         lines.append(("key that signs from now on", statement.introduced.id))
     lines += [("signed by the key (Ed25519)", key_id) for key_id in envelope.key_ids]
     return Section("Evidence", tuple(lines), codes=True)
-
-
-def _part(digests: Digests, name: str) -> str:
-    return digests.model if name == "model" else digests.state
 
 
 def _date(text: str) -> str:

@@ -44,13 +44,6 @@ class Fields:
             raise self._wrong(name, "a count")
         return value
 
-    def flag(self, name: str) -> bool:
-        """Return true or false."""
-        value = self._document[name]
-        if not isinstance(value, bool):
-            raise self._wrong(name, "true or false")
-        return value
-
     def digest(self, name: str) -> str:
         """Return a digest of 32 bytes in hexadecimal."""
         value = self.text(name)

@@ -32,7 +32,7 @@ def show_ledger(console: Console, envelopes: Iterable[Envelope]) -> None:
     """Print a ledger, a line for each entry."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("entry", justify="right")
-    for name in ("completed (UTC)", "what", "request", "operator", "summary", "model"):
+    for name in ("completed (UTC)", "what", "request", "operator", "summary", "commitment"):
         table.add_column(name)
     for envelope in envelopes:
         statement = envelope.statement

@@ -1,15 +1,14 @@
 """What an entry of the ledger says: an in-toto statement, version 1, with predicates of our own.
 
-The subjects of a statement are the model and the state after the entry, by their digests; before there is a model, and
-when a key is introduced, the public key. A statement holds no personal data: counts, digests, dates, and a commitment
-that nobody can open without a receipt. Which nodes changed their operation is told by kind and number, not by address,
-since an address tells which cluster the record was in.
+The subjects of a statement are the model and the state after the entry, by commitments to their digests; before there
+is a model, and when a key is introduced, the public key. A statement holds no personal data: counts, dates, commitments
+to digests that only the vault can open as long as it is in that state, and one to removed ids that nobody can open
+without a receipt. Which operations changed is not told: whoever knows the records that remain could try out which
+record, removed, changes just these.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,11 +18,12 @@ from unlearnspn.certificates.dates import check_date
 from unlearnspn.certificates.errors import CertificateError
 from unlearnspn.certificates.fields import Fields
 from unlearnspn.certificates.keys import PublicKey
+from unlearnspn.certificates.state import Commitments
 from unlearnspn.certificates.wording import GUARANTEE, LIMITS
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-_PREDICATE_TYPE = "urn:unlearnspn:{action}:v1"
+_PREDICATE_TYPE = "urn:unlearnspn:{action}:v2"
 
 #: Longer texts of operators are no names, and might hold what does not belong into a certificate.
 TEXT_LIMIT = 200
@@ -39,6 +39,8 @@ class Action(StrEnum):
     ADDITION = "addition"
     CORRECTION = "correction"
     KEY_ROTATION = "key-rotation"
+    #: Somebody took the model that serves.
+    EXPORT = "export"
 
     @property
     def predicate_type(self) -> str:
@@ -78,23 +80,6 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Digests:
-    """The digests of the released model and of all kept state."""
-
-    model: str
-    state: str
-
-
-@dataclass(frozen=True)
-class Revised:
-    """So many nodes had one operation before and have another one now."""
-
-    before: str
-    after: str
-    nodes: int
-
-
-@dataclass(frozen=True)
 class Statement:
     """One entry of the ledger.
 
@@ -111,13 +96,10 @@ class Statement:
     software: str
     counts: Counts = Counts(0, 0, 0)
     #: None as long as there is no model.
-    before: Digests | None = None
-    after: Digests | None = None
+    before: Commitments | None = None
+    after: Commitments | None = None
     #: The digest of schema, parameters and seed, once there are any.
     settings: str | None = None
-    revised: tuple[Revised, ...] = ()
-    #: The coding of the values changed, so everything was learned anew.
-    recoded: bool = False
     #: Of a removal: the commitment to the ids, which only receipts can open.
     commitment: str | None = None
     guarantee: str = ""
@@ -167,8 +149,8 @@ class Statement:
         subjects: list[dict[str, Any]] = []
         if self.after is not None:
             subjects += [
-                {"name": "model", "digest": {"unlearnspnModel": self.after.model}},
-                {"name": "state", "digest": {"unlearnspnState": self.after.state}},
+                {"name": "model", "digest": {"unlearnspnCommitment": self.after.model}},
+                {"name": "state", "digest": {"unlearnspnCommitment": self.after.state}},
             ]
         if self.introduced is not None:
             subjects.append({"name": "public key", "digest": {"sha256": self.introduced.id}})
@@ -184,23 +166,11 @@ class Statement:
             "before": None if self.before is None else vars(self.before),
             "after": None if self.after is None else vars(self.after),
             "settings": self.settings,
-            "changedOperations": [vars(change) for change in self.revised],
-            "recoded": self.recoded,
             "commitment": self.commitment,
             "guarantee": self.guarantee,
             "limits": list(self.limits),
             "publicKey": None if self.introduced is None else encode_base64(self.introduced.raw),
         }
-
-
-def count_revised(changes: Iterable[tuple[str, str]]) -> tuple[Revised, ...]:
-    """Count the nodes that changed from one operation to another, given as pairs (before, after).
-
-    >>> count_revised([("split data", "create leaf"), ("split data", "create leaf")])
-    (Revised(before='split data', after='create leaf', nodes=2),)
-    """
-    counted = Counter((str(before), str(after)) for before, after in changes)
-    return tuple(Revised(before, after, nodes) for (before, after), nodes in sorted(counted.items()))
 
 
 def state_removal(
@@ -209,11 +179,9 @@ def state_removal(
     software: str,
     counts: Counts,
     commitment: str,
-    before: Digests | None,
-    after: Digests | None,
+    before: Commitments | None,
+    after: Commitments | None,
     settings: str | None,
-    revised: tuple[Revised, ...] = (),
-    recoded: bool = False,
 ) -> Statement:
     """Return the statement of a removal, with guarantee and limits in words."""
     return Statement(
@@ -225,8 +193,6 @@ def state_removal(
         before,
         after,
         settings,
-        revised,
-        recoded,
         commitment,
         GUARANTEE,
         LIMITS,
@@ -242,7 +208,7 @@ def _read_statement(document: Any) -> Statement:
         raise CertificateError(f"the statement is of type {outer.text('_type')!r}, not {STATEMENT_TYPE}")
     action = _read_action(outer.text("predicateType"))
     names = {
-        *("ledger", "request", "software", "records", "before", "after", "settings", "changedOperations", "recoded"),
+        *("ledger", "request", "software", "records", "before", "after", "settings"),
         *("commitment", "guarantee", "limits", "publicKey"),
     }
     inner = Fields(outer.value("predicate"), "the predicate", names)
@@ -253,11 +219,9 @@ def _read_statement(document: Any) -> Statement:
         _read_request(inner.fields("request", {"id", "received", "completed", "operator"})),
         inner.text("software"),
         _read_counts(inner.fields("records", {"removed", "added", "remaining"})),
-        _read_digests(inner, "before"),
-        _read_digests(inner, "after"),
+        _read_commitments(inner, "before"),
+        _read_commitments(inner, "after"),
         inner.optional_digest("settings"),
-        tuple(_read_revised(item) for item in inner.items("changedOperations")),
-        inner.flag("recoded"),
         inner.optional_digest("commitment"),
         inner.text("guarantee"),
         inner.texts("limits"),
@@ -284,16 +248,11 @@ def _read_counts(fields: Fields) -> Counts:
     return Counts(*(fields.number(name) for name in ("removed", "added", "remaining")))
 
 
-def _read_digests(fields: Fields, name: str) -> Digests | None:
+def _read_commitments(fields: Fields, name: str) -> Commitments | None:
     if fields.value(name) is None:
         return None
     inner = fields.fields(name, {"model", "state"})
-    return Digests(inner.digest("model"), inner.digest("state"))
-
-
-def _read_revised(item: Any) -> Revised:
-    fields = Fields(item, "a changed operation", {"before", "after", "nodes"})
-    return Revised(fields.text("before"), fields.text("after"), fields.number("nodes"))
+    return Commitments(inner.digest("model"), inner.digest("state"))
 
 
 def _read_key(text: str) -> PublicKey:

@@ -2,7 +2,8 @@
 
 GUARANTEE = (
     "0-certified removal: the model, and everything kept with it, equals bit for bit what learning from scratch on the "
-    "remaining records gives. Whoever holds these records can check it by learning and comparing the digests."
+    "remaining records gives. Until its next change, whoever holds the vault can check it: the digests of learning "
+    "from scratch are those that this certificate commits to."
 )
 
 LIMITS = (

@@ -18,6 +18,7 @@ def audit_vault(home: Home, key: PublicKey | None, head: str | None, relearn: bo
     try:
         tell(progress, "pages", 0)
         home.database.check()
+        home.database.require_accounted()
         contents = home.contents()
     except DamagedVaultError as error:
         return Audit((Finding(False, "vault", str(error)),))
@@ -25,7 +26,8 @@ def audit_vault(home: Home, key: PublicKey | None, head: str | None, relearn: bo
     with home.database.reading():
         audit, check = check_chain(entries(home.database), key, head)
     findings = [
-        Finding(True, "vault", "the file, its pages and its seal are as they were written"),
+        Finding(True, "file", "every byte of it belongs to the vault: tables, rows and nothing else"),
+        Finding(True, "vault", "its pages and its seal are as they were written"),
         _finding(check.key == home.public_key, "seal", "the seal was made by the key that the ledger says is in use"),
         *_compare_with_ledger(home, contents),
     ]
@@ -37,7 +39,7 @@ def audit_vault(home: Home, key: PublicKey | None, head: str | None, relearn: bo
 
 def _compare_with_ledger(home: Home, contents: Contents) -> Iterator[Finding]:
     statement = home.ledger.statement
-    agrees = contents.digests == statement.after and len(contents) == statement.counts.remaining
+    agrees = contents.commitments == statement.after and len(contents) == statement.counts.remaining
     yield _finding(agrees, "records", "records and model are those that the last entry speaks of")
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unlearnspn.certificates import Digests
+import numpy as np
+
+from unlearnspn.certificates import Commitments, Digests, new_nonce
 from unlearnspn.ids import RecordId
 from unlearnspn.report import Report
 from unlearnspn.storage.errors import StorageError
@@ -19,7 +21,7 @@ from unlearnspn.vault.guard import Guard
 from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.pages import PageStore
 
-_CHARTER = "vault"
+_CHARTER, _NONCE = "vault", "nonce"
 
 
 @dataclass
@@ -33,6 +35,8 @@ class Contents:
     #: The records, as long as there is no model.
     drafts: Drafts
     learned: Learned | None
+    #: Under which the ledger commits to the present state; erased with it.
+    nonce: bytes = field(default_factory=new_nonce, repr=False)
     _stored_charter: tuple[Form | None, bool] | None = None
 
     @classmethod
@@ -49,6 +53,12 @@ class Contents:
     def digests(self) -> Digests | None:
         """The digests of the model and of the state, once there is a model."""
         return None if self.learned is None else self.learned.digests
+
+    @property
+    def commitments(self) -> Commitments | None:
+        """What the ledger says of the present digests, once there is a model."""
+        digests = self.digests
+        return None if digests is None else digests.commit(self.nonce)
 
     @property
     def settings(self) -> str | None:
@@ -85,9 +95,13 @@ class Contents:
     def revise(self, minus: Sequence[RecordId], plus: Batch | None, dry_run: bool = False) -> Report | None:
         """Remove some records and add others; the last ones take the model with them. Returns what the model did."""
         if self.learned is not None and len(self) - len(minus) + (0 if plus is None else len(plus.ids)) > 0:
-            return self.learned.revise(minus, plus, dry_run)
+            report = self.learned.revise(minus, plus, dry_run)
+            if not dry_run:
+                self.nonce = new_nonce()
+            return report
         if dry_run:
             return None
+        self.nonce = new_nonce()
         if self.learned is not None:
             self.learned, self.drafts = None, Drafts()
             return None
@@ -98,7 +112,7 @@ class Contents:
 
     def learn(self, learned: Learned) -> None:
         """Take a model over, and the records with it."""
-        self.learned, self.drafts = learned, Drafts()
+        self.learned, self.drafts, self.nonce = learned, Drafts(), new_nonce()
 
     # -- storing ---------------------------------------------------------------------------------------------------
 
@@ -114,6 +128,7 @@ class Contents:
         else:
             Drafts.erase(store)
             self.learned.save(store)
+        store.save(_NONCE, np.frombuffer(self.nonce, np.uint8))
         self.guard.save(store)
         store.finish()
 
@@ -134,8 +149,9 @@ class Contents:
                 learned = Learned.load(store, None if form is None else form.origin, components)
             else:
                 drafts = Drafts.load(store)
+            nonce = store.load(_NONCE).tobytes()
         except DamagedVaultError:
             raise
         except (StorageError, LookupError, TypeError, ValueError) as error:
             raise DamagedVaultError(f"{path} is damaged: {error}") from error
-        return cls(charter["vault"], guard, form, drafts, learned, (form, guard.is_on))
+        return cls(charter["vault"], guard, form, drafts, learned, nonce, (form, guard.is_on))

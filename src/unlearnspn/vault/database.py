@@ -5,30 +5,37 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from unlearnspn.vault import schema
 from unlearnspn.vault.errors import DamagedVaultError, VaultBusyError, VaultError
+from unlearnspn.vault.layout import LayoutError, require_accounted
 
 #: "uSPN", so that tools such as `file` can tell a vault from other databases.
 APPLICATION_ID = 0x7553504E
 #: Raised when vaults are written that earlier versions of the library would misread.
-VERSION = 1
+VERSION = 2
 #: A page of a vault, its digest and its number fill one page of the database, so that it is overwritten where it lies.
 PAGE_BYTES = 8192
 
 _WAIT_SECONDS = 60.0
 _CACHE_KILOBYTES = 4096
 _ROWS_AT_ONCE = 64
-
-_SCHEMA = """
-CREATE TABLE pages (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, data BLOB NOT NULL);
-CREATE TABLE ledger (number INTEGER PRIMARY KEY, envelope BLOB NOT NULL);
-CREATE TABLE seal (one INTEGER PRIMARY KEY CHECK (one = 1), statement BLOB NOT NULL, signature BLOB NOT NULL);
-"""
+#: SQLite hands out no larger piece of memory.
+_SERIALIZED_LIMIT = (1 << 31) - (1 << 16)
+#: What the file says of itself, and must not be changed.
+_PRAGMAS = {
+    "application_id": APPLICATION_ID,
+    "user_version": VERSION,
+    "page_size": PAGE_BYTES,
+    "auto_vacuum": 0,
+    "encoding": "UTF-8",
+}
 
 
 class Database:
@@ -53,7 +60,6 @@ class Database:
             raise VaultError(f"cannot create {path}: {error.strerror}") from error
         database = cls(path, _connect(path))
         database._connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        database._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         database._set_up()
         return database
 
@@ -83,9 +89,8 @@ class Database:
         self.close()
 
     def lay_out(self) -> None:
-        """Make the tables, within a transaction."""
-        for statement in filter(None, map(str.strip, _SCHEMA.split(";"))):
-            self.execute(statement)
+        """Say what the file is, within its first transaction."""
+        self.execute(schema.SEAL)
         self.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         self.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -117,17 +122,21 @@ class Database:
         self._end()
         self.execute("BEGIN")
         try:
+            self.require_schema()
             yield
         finally:
             self._end()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Change everything that is changed inside, or nothing."""
+        """Change everything that is changed inside, or nothing; the schema must be ours before and after."""
         self._end()
         self.execute("BEGIN IMMEDIATE")
         try:
+            if self.tables():
+                self.require_schema()
             yield
+            self.require_schema()
             self.execute("COMMIT")
         finally:
             self._end()
@@ -144,14 +153,45 @@ class Database:
         return found
 
     def give_room_back(self) -> None:
-        """Shorten the file once most of it is free."""
-        free, all_pages = (self.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count"))
-        if 2 * free > all_pages:
-            self.execute("PRAGMA incremental_vacuum").fetchall()
+        """Shorten the file if it has free pages, which is not often: everything else is written anew for that."""
+        if self._pragma("freelist_count"):
+            self.execute("VACUUM")
+
+    def discard_journal(self) -> None:
+        """Empty a journal that a crash has left, once what it undoes has been undone: it may hold values."""
+        self.execute("BEGIN IMMEDIATE")
+        try:
+            journal = self.path.with_name(f"{self.path.name}-journal")
+            if journal.exists() and journal.stat().st_size:
+                os.truncate(journal, 0)
+        finally:
+            self._end()
+
+    def tables(self) -> list[str]:
+        """Return the names of all tables."""
+        return [name for (name,) in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+
+    def require_schema(self) -> None:
+        """Raise unless the file has exactly the tables that we make, and nothing that acts by itself.
+
+        A trigger could keep a copy of what is erased, or have nothing erased at all.
+        """
+        found = schema.differences(self.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+        if found:
+            raise DamagedVaultError(
+                f"{self.path} was changed by others: {'; '.join(found)}; nothing is read from it or written to it"
+            )
+        for name, wanted in _PRAGMAS.items():
+            value = self._pragma(name)
+            if value != wanted:
+                raise DamagedVaultError(f"{self.path} is damaged: its {name} is {value}, not {wanted}")
+
+    def _pragma(self, name: str) -> Any:
+        return self.execute(f"PRAGMA {name}").fetchone()[0]
 
     def require_whole(self) -> None:
         """Raise unless the file is as long as it should be: SQLite reads what is cut off a page as zeros."""
-        pages, size = (self.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        pages, size = self._pragma("page_count"), self._pragma("page_size")
         if self.path.stat().st_size != pages * size:
             raise DamagedVaultError(f"{self.path} is damaged: it is not {pages * size:,} bytes long, as it should be")
 
@@ -160,6 +200,18 @@ class Database:
         found = [str(line[0]) for line in self.rows("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
             raise DamagedVaultError(f"{self.path} is damaged: {'; '.join(found)}; restore it from a backup")
+
+    def require_accounted(self) -> None:
+        """Raise unless every byte of the file is one that follows from its rows."""
+        with closing(_connect(self.path)) as fresh, self._explained():
+            # By a connection of its own, as this one may remember pages; it reads one state as long as it counts.
+            fresh.execute("BEGIN")
+            fresh.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            image = fresh.serialize() if self.path.stat().st_size < _SERIALIZED_LIMIT else _read_elsewhere(self.path)
+        try:
+            require_accounted(image, PAGE_BYTES)
+        except (LayoutError, IndexError, ValueError) as error:
+            raise DamagedVaultError(f"{self.path} holds what is not the vault's: {error}") from error
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -175,15 +227,18 @@ class Database:
             connection.execute("PRAGMA journal_mode = TRUNCATE").fetchall()
 
     def _require_version(self) -> None:
-        application, version = (
-            self.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
+        application, version = self._pragma("application_id"), self._pragma("user_version")
         if application != APPLICATION_ID:
             raise VaultError(f"{self.path} is a database, but no vault of unlearnspn")
         if version > VERSION:
             raise VaultError(
                 f"{self.path} was written by a newer version of unlearnspn (format {version}, this one knows "
                 f"{VERSION}): upgrade unlearnspn"
+            )
+        if version == 1:
+            raise VaultError(
+                f"{self.path} was written by an earlier version of unlearnspn: its ledger holds digests, against which "
+                "guesses about removed records can be tested; make a new vault, and ingest the records there"
             )
         if version < 1:
             raise DamagedVaultError(f"{self.path} is damaged: its format is said to be {version}")
@@ -204,6 +259,11 @@ def _connect(path: Path) -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None)
     except sqlite3.Error as error:
         raise _explanation(path, error) from error
+
+
+def _read_elsewhere(path: Path) -> bytes:
+    """Read a file in another process: to close it in this one would give up the locks that SQLite has on it here."""
+    return subprocess.run(["cat", os.fspath(path)], stdout=subprocess.PIPE, check=True).stdout
 
 
 def require_file(path: Path) -> None:

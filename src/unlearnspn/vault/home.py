@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from unlearnspn.certificates import Envelope, KeyFile, PublicKey, SigningKey, Statement
+from unlearnspn.ids import RecordId
 from unlearnspn.storage.files import PathLike, sync_folder
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import Database
@@ -97,7 +98,7 @@ class Home:
             key = check_seal(self._database, ledger, store.digest())
         contents = Contents.load(self.path, store, self._components)
         statement = ledger.statement
-        if contents.digests != statement.after:
+        if contents.commitments != statement.after:
             raise DamagedVaultError(
                 f"{self.path} is damaged: the model that it holds is not the one that entry {statement.link.entry} of "
                 "the ledger speaks of"
@@ -106,6 +107,11 @@ class Home:
             raise DamagedVaultError(f"{self.path} is damaged: it does not hold the records that its ledger speaks of")
         self.ledger, self._store, self.public_key = ledger, store, key
         return contents
+
+    def tidy(self) -> None:
+        """Take away what a crash may have left; only the one who may change the vault does so."""
+        self._database.discard_journal()
+        self._database.give_room_back()
 
     def forget(self) -> None:
         """Throw away what is in memory, which may be half changed; the next question reads it anew."""
@@ -126,10 +132,13 @@ class Home:
             self._key = self.keys.settle(self.public_key.id)
         return self._key
 
-    def commit(self, statement: Statement | None, keys: Sequence[SigningKey]) -> Envelope | None:
+    def commit(
+        self, statement: Statement | None, keys: Sequence[SigningKey], removed: Sequence[RecordId] = ()
+    ) -> Envelope | None:
         """Store what has changed in memory, and the statement about it, in one transaction; or nothing of it.
 
-        The last of the keys is in use from now on.
+        What was written is read back before it lasts, so that no certificate is issued for a removal that did not
+        happen. The last of the keys is in use from now on.
         """
         assert self._contents is not None
         contents, ledger = self._contents, self.ledger
@@ -137,6 +146,9 @@ class Home:
         self._contents = None
         with self._database.writing():
             contents.save(self._store)
+            self._store.confirm()
+            if any(contents.holds(removed)):
+                raise VaultError(f"records that were to be removed are still in {self.path}: nothing was changed")
             if statement is not None:
                 ledger = ledger.append(self._database, statement, list(keys))
             write_seal(self._database, keys[-1], ledger, self._store.digest())

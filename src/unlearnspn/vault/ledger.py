@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from unlearnspn import __version__
 from unlearnspn.certificates import CertificateError, Envelope, Link, Request, SigningKey, Statement, utc_now
+from unlearnspn.certificates.chain import misdated
+from unlearnspn.certificates.dates import check_date
 from unlearnspn.vault.database import Database
-from unlearnspn.vault.errors import DamagedVaultError
+from unlearnspn.vault.errors import DamagedVaultError, VaultError
+from unlearnspn.vault.series import Series
 
 SOFTWARE = f"unlearnspn {__version__}"
+_SERIES = "ledger"
 
 
 @dataclass(frozen=True)
@@ -26,10 +30,12 @@ class Ledger:
     @classmethod
     def read(cls, database: Database) -> Ledger:
         """Read the last entry; whether those before lead to it is for `verify` to say."""
-        found = list(database.rows("SELECT number, envelope FROM ledger ORDER BY number DESC LIMIT 1"))
-        if not found:
-            raise DamagedVaultError(f"{database.path} is damaged: its ledger is empty")
-        ((number, encoded),) = found
+        series = Series(database, _SERIES)
+        number = series.n_rows() - 1
+        found = series.row(max(number, 0))
+        if found is None:
+            raise DamagedVaultError(f"{database.path} is damaged: its ledger is empty, or entries are missing")
+        (encoded,) = found
         try:
             last = Envelope.decode(bytes(encoded))
             if last.statement.link.entry != number:
@@ -52,16 +58,17 @@ class Ledger:
         return self.last.statement
 
     def append(self, database: Database, statement: Statement, keys: list[SigningKey]) -> Ledger:
-        """Sign a statement and add it."""
+        """Sign a statement and add it; its date must not be before that of the last one."""
+        for message in misdated(None if self.last is None else self.last.statement, statement):
+            raise VaultError(f"the clock of this machine is wrong, and nothing was changed: {message}")
         envelope = Envelope.sign(statement, keys)
-        values = (statement.link.entry, envelope.encoded)
-        database.execute("INSERT INTO ledger (number, envelope) VALUES (?, ?)", values)
+        Series(database, _SERIES).append(statement.link.entry, (envelope.encoded,))
         return Ledger(self.vault, envelope)
 
 
 def entries(database: Database, first: int = 0) -> Iterator[bytes]:
     """Yield the entries of the ledger as they are stored."""
-    for (encoded,) in database.rows("SELECT envelope FROM ledger WHERE number >= ? ORDER BY number", (first,)):
+    for _, encoded in Series(database, _SERIES).rows("envelope", first=first):
         yield bytes(encoded) if isinstance(encoded, bytes) else str(encoded).encode()
 
 
@@ -76,7 +83,10 @@ class Asked:
     @classmethod
     def now(cls, request_id: str | None = None, operator: str | None = None, received: str | None = None) -> Asked:
         """Take note of a request; without an id it gets one, without an operator it is the user of the system."""
-        return cls(request_id or f"r-{secrets.token_hex(8)}", operator or _user(), received or utc_now())
+        now = utc_now()
+        if received is not None and check_date(received) > now:
+            raise ValueError(f"the request cannot have been received on {received}, which is in the future")
+        return cls(request_id or f"r-{secrets.token_hex(8)}", operator or _user(), received or now)
 
     def completed(self) -> Request:
         """Return the request as it stands in the ledger, once it has been carried out."""

@@ -12,14 +12,12 @@ from sklearn.exceptions import NotFittedError
 from unlearnspn.certificates import (
     Action,
     Audit,
+    Commitments,
     Counts,
-    Digests,
     Envelope,
     PublicKey,
-    Revised,
     Statement,
     commit,
-    count_revised,
     state_removal,
 )
 from unlearnspn.circuit import Circuit
@@ -137,6 +135,7 @@ class Vault(Queries):
             home.contents()
             if home.is_writable:
                 home.require_writable()
+                home.tidy()
         except BaseException:
             home.close()
             raise
@@ -177,8 +176,8 @@ class Vault(Queries):
         self._home.require_writable()
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
         action = Action.INGEST if contents.learned is None else Action.ADDITION
-        added, skipped, before = 0, 0, contents.digests
-        reports: list[Report] = []
+        added, skipped, before = 0, 0, contents.commitments
+        report: Report | None = None
         with self._changing():
             for table in tables if isinstance(tables, Iterator) else [tables]:
                 batch = self._read(contents, table, ids, subjects)
@@ -188,17 +187,17 @@ class Vault(Queries):
                 skipped += len(held)
                 if fresh is not None:
                     refuse_returning(contents, fresh, allow_returning)
-                    reports += _listed(contents.revise([], fresh))
+                    report = contents.revise([], fresh)
                     added += len(fresh.ids)
                 if progress is not None:
                     progress("ingest", added + skipped, 0)
             if added:
                 tell(progress, "store", 0)
-                certificate = self._commit(contents, action, asked, before, Counts(0, added, len(contents)), reports)
+                certificate = self._commit(contents, action, asked, before, Counts(0, added, len(contents)))
             else:
                 self._home.forget()
                 certificate = None
-        return Outcome(certificate, reports[-1] if reports else None, 0, added, len(self), skipped)
+        return Outcome(certificate, report, 0, added, len(self), skipped)
 
     def fit(
         self,
@@ -214,12 +213,12 @@ class Vault(Queries):
         if not len(contents):
             raise NotFittedError("the vault is empty: ingest records first")
         assert contents.form is not None
-        before = contents.digests
+        before = contents.commitments
         with self._changing():
             tell(progress, "fit", 0)
             contents.learn(Learned.fit(contents.all(), contents.form.id_column, parameters))
             tell(progress, "store", 0)
-            certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)), [])
+            certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)))
             tell(progress, "store", 1)
         return Outcome(certificate, None, 0, 0, len(contents))
 
@@ -247,7 +246,7 @@ class Vault(Queries):
             return self._try_out(contents, names, None)
         key = self._home.require_writable()
         contents = self._home.contents()
-        before, settings = contents.digests, contents.settings
+        before, settings = contents.commitments, contents.settings
         with self._changing():
             tell(progress, "revise", 0)
             report = contents.revise(names, None)
@@ -261,13 +260,11 @@ class Vault(Queries):
                 counts,
                 commitment,
                 before,
-                contents.digests,
+                contents.commitments,
                 settings,
-                _revised(_listed(report)),
-                report is not None and report.recoded,
             )
             tell(progress, "store", 0)
-            certificate = self._home.commit(statement, [key])
+            certificate = self._home.commit(statement, [key], names)
             tell(progress, "store", 1)
         return Outcome(certificate, report, len(names), 0, len(contents), openings=tuple(openings))
 
@@ -386,8 +383,8 @@ class Vault(Queries):
                 asked.completed(),
                 SOFTWARE,
                 Counts(0, 0, len(contents)),
-                contents.digests,
-                contents.digests,
+                contents.commitments,
+                contents.commitments,
                 contents.settings,
                 introduced=new.public,
             )
@@ -446,14 +443,14 @@ class Vault(Queries):
     ) -> Outcome:
         self._home.require_writable()
         contents = self._home.contents()
-        before = contents.digests
+        before = contents.commitments
         with self._changing():
             tell(progress, "revise", 0)
             contents.form = form
             report = contents.revise(minus, plus)
             counts = Counts(len(minus), len(plus.ids), len(contents))
             tell(progress, "store", 0)
-            certificate = self._commit(contents, action, asked, before, counts, _listed(report))
+            certificate = self._commit(contents, action, asked, before, counts)
             tell(progress, "store", 1)
         return Outcome(certificate, report, counts.removed, counts.added, counts.remaining)
 
@@ -462,9 +459,8 @@ class Vault(Queries):
         contents: Contents,
         action: Action,
         asked: Asked,
-        before: Digests | None,
+        before: Commitments | None,
         counts: Counts,
-        reports: Sequence[Report],
     ) -> Envelope | None:
         key = self._home.require_key()
         statement = Statement(
@@ -474,18 +470,7 @@ class Vault(Queries):
             SOFTWARE,
             counts,
             before,
-            contents.digests,
+            contents.commitments,
             contents.settings,
-            _revised(reports),
-            any(report.recoded for report in reports),
         )
         return self._home.commit(statement, [key])
-
-
-def _listed(report: Report | None) -> list[Report]:
-    return [] if report is None else [report]
-
-
-def _revised(reports: Sequence[Report]) -> tuple[Revised, ...]:
-    changes = (change for report in reports for change in report.changed_operations)
-    return count_revised((change.before.value, change.after.value) for change in changes)
