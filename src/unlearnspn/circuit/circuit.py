@@ -29,6 +29,9 @@ from unlearnspn.tables import token
 from unlearnspn.tables.origins import Origin
 from unlearnspn.tables.writing import Answer, fill_table, write_table
 
+#: Log-densities below this tell too little of differences between categories, which are small.
+_FAR = -1e6
+
 
 class Circuit(Queries):
     """A sum-product network as it is served: pruned, in flat arrays; it answers questions and nothing else.
@@ -195,7 +198,12 @@ class Circuit(Queries):
         for place in range(len(domain.categories)):
             places[self.domains.slots[variable]] = place
             scores[:, place] = self._scorer.score(Batch(batch.numbers, places))
-        return _normalised(scores)
+        shares = _normalised(scores)
+        far = np.flatnonzero(np.isfinite(scores).any(axis=1) & (scores.max(axis=1) < _FAR))
+        if far.size:
+            rows = Batch(np.ascontiguousarray(batch.numbers[:, far]), np.ascontiguousarray(batch.places[:, far]))
+            shares[far] = self._completer.probabilities(rows, self.domains.slots[variable])
+        return shares
 
 
 def _normalised(scores: Floats) -> Floats:

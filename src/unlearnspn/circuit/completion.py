@@ -7,6 +7,7 @@ way, or follows all of them by their share, until it arrives at the inputs of th
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -133,11 +134,25 @@ class Completer:
         places = np.where(batch.places < 0, best_places, batch.places)
         return Batch(numbers, places)
 
-    def _mean(self, batch: Batch, means: Floats) -> Batch:
-        layout = self.layout
+    def probabilities(self, batch: Batch, slot: int) -> Floats:
+        """Return the probability of each category of a column given the rest of the row, [row, category]."""
+        batch = Batch(batch.numbers, batch.places.copy())
+        batch.places[slot] = -1
+        means, starts = np.zeros(len(self.layout)), self._category_starts
+        rows = max(1, _CELLS // max(len(self.layout), int(starts[-1])))
+        parts = [batch.rows(start, min(start + rows, batch.n_rows)) for start in range(0, batch.n_rows, rows)]
+        shares = np.concatenate([self._shares(part, means)[1][starts[slot] : starts[slot + 1]] for part in parts], axis=1)
+        return np.asarray((shares / shares.sum(axis=0)).T)
+
+    @cached_property
+    def _category_starts(self) -> npt.NDArray[np.int64]:
+        """Where the categories of each categorical column start, if they are put one after another."""
+        return np.cumsum([0, *self.domains.n_categories[~self.domains.is_numeric]])
+
+    def _shares(self, batch: Batch, means: Floats) -> tuple[Floats, Floats]:
+        """Return the means of numbers and the probabilities of categories that are missing, given the rest of a row."""
+        layout, starts = self.layout, self._category_starts
         values = self._values(batch, np.zeros(len(layout)), maximise=False)
-        sizes = self.domains.n_categories[~self.domains.is_numeric]
-        starts = np.cumsum([0, *sizes])
         numbers, shares = np.zeros_like(batch.numbers), np.zeros((starts[-1], batch.n_rows))
         _follow_all(
             layout.units,
@@ -153,8 +168,12 @@ class Completer:
             numbers,
             shares,
         )
+        return numbers, shares
+
+    def _mean(self, batch: Batch, means: Floats) -> Batch:
+        numbers, shares = self._shares(batch, means)
         places = batch.places.copy()
-        for slot, (start, end) in enumerate(pairwise(starts.tolist())):
+        for slot, (start, end) in enumerate(pairwise(self._category_starts.tolist())):
             if end > start:
                 own = shares[start:end]
                 places[slot] = np.where(own.any(axis=0), own.argmax(axis=0), -1)
@@ -229,7 +248,7 @@ def _descend_at_random(
             u = pending[waiting]
             first, last = child_starts[u], child_starts[u + 1]
             if units[u] == _SUM:
-                terms = np.array([log_weights[e] + values[children[e], column] for e in range(first, last)])
+                terms = _compare(children[first:last], log_weights[first:last], values[:, column])
                 pending[waiting] = children[first + _draw(terms, rng.random())]
                 waiting += 1
             elif units[u] == _PRODUCT:
@@ -241,6 +260,23 @@ def _descend_at_random(
                 places[slots[u], r] = _draw(terms, rng.random())
             else:
                 chosen[slots[u], r] = u
+
+
+@kernel
+def _compare(parts: Indices, log_weights: Floats, values: Floats) -> Floats:
+    """Return how probable the parts of a sum are given a row, as logarithms that are comparable and at most 0.
+
+    Values are compared with the largest first: far from the data they are so large that weights get lost beside them.
+    """
+    terms, largest = np.full(parts.size, -math.inf), -math.inf
+    for i in range(parts.size):
+        if log_weights[i] > -math.inf:
+            largest = max(largest, values[parts[i]])
+    if largest > -math.inf:
+        for i in range(parts.size):
+            terms[i] = log_weights[i] + (values[parts[i]] - largest)
+        terms -= terms.max()
+    return terms
 
 
 @kernel
@@ -328,9 +364,11 @@ def _follow_all(
                 continue
             first, last = child_starts[u], child_starts[u + 1]
             if units[u] == _SUM:
-                for e in range(first, last):
-                    child = children[e]
-                    flows[child] += flow * math.exp(log_weights[e] + values[child, r] - values[u, r])
+                parts = children[first:last]
+                shares_of_parts = np.exp(_compare(parts, log_weights[first:last], values[:, r]))
+                shares_of_parts /= shares_of_parts.sum()
+                for i in range(parts.size):
+                    flows[parts[i]] += flow * shares_of_parts[i]
             elif units[u] == _PRODUCT:
                 for child in children[first:last]:
                     flows[child] += flow

@@ -44,14 +44,23 @@ def condition(layout: Layout, constraints: Constraints, *, events: bool = False)
     changed: dict[int, Input] = {}
     for variable, constraint in constraints.items():
         members = layout.inputs_of(variable)
-        values[members, 0] = _log_values(layout, members, constraint, events)
-        possible = members[values[members, 0] > -np.inf]
-        changed.update(_given(layout, possible, constraint, values[possible, 0]))
+        own = _log_values(layout, members, constraint, events)
+        possible = own > -np.inf
+        changed.update(_given(layout, members[possible], constraint, own[possible]))
+        # Far from the data log-densities are so large that all else gets lost beside them. Only differences count here:
+        # the likeliest input is the measure, as every part of a sum has one input of the variable.
+        values[members, 0] = own - own.max() if possible.any() else own
     combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
     if values[-1, 0] == -np.inf:
         raise ImpossibleEvidenceError("the evidence has probability 0 under the model: nothing can be said given it")
     weights = _posterior_weights(layout, values[:, 0])
     return lower(lift(layout.with_weights(weights), changed.get))
+
+
+def impossible(layout: Layout, constraints: Constraints) -> list[int]:
+    """Return the variables whose constraint has probability 0 by itself."""
+    values = log_probabilities(layout, [{variable: each} for variable, each in constraints.items()], events=False)
+    return [variable for variable, value in zip(constraints, values, strict=True) if value == -np.inf]
 
 
 def marginal(layout: Layout, variables: list[int]) -> Layout:
@@ -132,9 +141,24 @@ def _left(unit: Unit, parameters: Floats, constraint: Constraint, log_values: Fl
 
 
 def _posterior_weights(layout: Layout, values: Floats) -> Floats:
-    """Reweigh the parts of each sum by how well they explain the evidence."""
+    """Reweigh the parts of each sum by how well they explain the evidence.
+
+    Log-densities far from the data are so large that weights get lost beside them, and that their sum is off by more
+    than a probability. So parts are compared with the best one, and the weights are normalised anew.
+    """
     owners = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
     weights = layout.log_weights.copy()
-    sums = (layout.units[owners] == Unit.SUM) & (values[owners] > -np.inf)
-    weights[sums] += values[layout.children[sums]] - values[owners[sums]]
+    possible = (layout.units[owners] == Unit.SUM) & (values[owners] > -np.inf) & (weights > -np.inf)
+    owners, own = owners[possible], values[layout.children[possible]]
+    terms = weights[possible] + (own - _largest(own, owners, len(layout)))
+    terms -= _largest(terms, owners, len(layout))
+    totals = np.bincount(owners, np.exp(terms), len(layout))
+    weights[possible] = terms - np.log(totals[owners])
     return weights
+
+
+def _largest(numbers: Floats, owners: npt.NDArray[np.int64], n_owners: int) -> Floats:
+    """Return for each number the largest among those of the same owner."""
+    largest = np.full(n_owners, -np.inf)
+    np.maximum.at(largest, owners, numbers)
+    return largest[owners]

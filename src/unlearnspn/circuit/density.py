@@ -90,10 +90,18 @@ def unit_values(
 ) -> None:
     """Write the value of every unit for each row, [unit, row]; `absent` is that of an input whose value is missing.
 
+    Values are relative to the largest that any input of the same number has: all parts of a sum have one such input,
+    so they compare as they would, and log-densities far from the data do not outweigh everything else.
     Where a sum is to `maximise`, its value is that of the best part.
     """
     lines, weights, n_rows = np.arange(units.size), log_weights.copy(), values.shape[1]
     exponentials(weights)
+    for u in range(units.size):
+        if units[u] > _PRODUCT:
+            values[u] = 0.0
+            _add(u, units, slots, parameter_starts, parameters, numbers, places, 0, n_rows, values[u])
+            _fill_absent(units[u], numbers, places, slots[u], absent[u], values[u])
+    _compare_with_largest(units, slots, numbers, values)
     for u in range(units.size):
         total = values[u]
         first, last = child_starts[u], child_starts[u + 1]
@@ -105,10 +113,21 @@ def unit_values(
             total[:] = 0.0
             for child in children[first:last]:
                 total += values[child]
-        else:
-            total[:] = 0.0
-            _add(u, units, slots, parameter_starts, parameters, numbers, places, 0, n_rows, total)
-            _fill_absent(units[u], numbers, places, slots[u], absent[u], total)
+
+
+@kernel
+def _compare_with_largest(units: Units, slots: Indices, numbers: Floats, values: Floats) -> None:
+    """Subtract from the values of inputs over numbers that are known the largest of the same number, if there is one."""
+    largest = np.full(numbers.shape, -math.inf)
+    for u in range(units.size):
+        if units[u] > _CATEGORICAL:
+            for r in range(values.shape[1]):
+                largest[slots[u], r] = max(largest[slots[u], r], values[u, r])
+    for u in range(units.size):
+        if units[u] > _CATEGORICAL:
+            for r in range(values.shape[1]):
+                if largest[slots[u], r] > -math.inf and not math.isnan(numbers[slots[u], r]):
+                    values[u, r] -= largest[slots[u], r]
 
 
 def _steps_of_combining(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from unlearnspn.circuit.conditioning import Members, stacks
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domain, Domains
-from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.expressions import HIGH, LOW, Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
 from unlearnspn.compiling import kernel
@@ -49,8 +50,16 @@ def input_moments(layout: Layout, members: Members, domain: Domain, power: int, 
             # What was never seen has no number: moments are those of the categories that are known.
             result[positions] = np.exp(parameters[:, :-1]) @ powers
         else:
-            result[positions] = NUMERIC[unit].moment(parameters, power, np.full(len(parameters), centre))
+            result[positions] = _numeric_moments(unit, parameters, power, centre)
     return result
+
+
+def _numeric_moments(unit: Unit, parameters: Floats, power: int, centre: float) -> Floats:
+    """Return the moments of inputs over numbers; a mean is within the bounds, also if these are a rounding apart."""
+    moments = NUMERIC[unit].moment(parameters, power, np.full(len(parameters), centre))
+    if power == 1:
+        moments = np.clip(moments, parameters[:, LOW] - centre, parameters[:, HIGH] - centre)
+    return moments
 
 
 def category_numbers(domain: Domain) -> Floats:
@@ -72,13 +81,22 @@ def _expectations(layout: Layout, values: Floats) -> Floats:
 
 @kernel
 def _combine(units: Units, child_starts: Starts, children: Indices, weights: Floats, values: Floats) -> None:
-    """Write the values of sums and products, [unit, case], from those of the inputs; no logarithms here."""
+    """Write the values of sums and products, [unit, case], from those of the inputs; no logarithms here.
+
+    A mean of values is between the least and the largest of them, however weights are rounded.
+    """
     for u in range(units.size):
-        if units[u] > _PRODUCT:
-            continue
-        values[u] = 0.0 if units[u] == _SUM else 1.0
-        for edge in range(child_starts[u], child_starts[u + 1]):
-            if units[u] == _PRODUCT:
-                values[u] *= values[children[edge]]
-            elif weights[edge] > 0.0:  # a part that is as good as impossible may have an infinite moment
-                values[u] += weights[edge] * values[children[edge]]
+        first, last = child_starts[u], child_starts[u + 1]
+        if units[u] == _PRODUCT:
+            values[u] = 1.0
+            for child in children[first:last]:
+                values[u] *= values[child]
+        elif units[u] == _SUM:
+            for case in range(values.shape[1]):
+                total, least, largest = 0.0, math.inf, -math.inf
+                for edge in range(first, last):
+                    own = values[children[edge], case]
+                    if weights[edge] > 0.0:  # a part that is as good as impossible may have an infinite moment
+                        total += weights[edge] * own
+                        least, largest = min(least, own), max(largest, own)
+                values[u, case] = min(max(total, least), largest)

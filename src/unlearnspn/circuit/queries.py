@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import conditioning, dependence, moments
 from unlearnspn.circuit.batches import Batch
-from unlearnspn.circuit.evidence import read_evidence
+from unlearnspn.circuit.evidence import Constraints, read_evidence
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ class Queries:
         """Return the circuit given the evidence; it still has all columns."""
         circuit = self.circuit_
         constraints = read_evidence(evidence, circuit.domains)
-        return circuit._with_layout(conditioning.condition(circuit.layout, constraints))
+        try:
+            return circuit._with_layout(conditioning.condition(circuit.layout, constraints))
+        except ImpossibleEvidenceError as error:
+            raise ImpossibleEvidenceError(f"{error}{_culprits(circuit, constraints, evidence)}") from None
 
     def log_probability(self, event: Evidence, given: Evidence | None = None) -> float:
         """Return the log of `probability`, for events too improbable for a float."""
@@ -160,6 +163,13 @@ class Queries:
 
 def _by_name(columns: str | Sequence[str], results: list[float]) -> Any:
     return results[0] if isinstance(columns, str) else dict(zip(columns, results, strict=True))
+
+
+def _culprits(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> str:
+    """Say which columns make evidence impossible; none of them, if only all of it together is."""
+    names = [circuit.domains.names[v] for v in conditioning.impossible(circuit.layout, constraints)]
+    said = [f"column {name!r} cannot be {evidence[name]!r}" for name in names if evidence is not None]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _power(name: str, power: Any) -> int:

@@ -32,6 +32,12 @@ class Distribution(Protocol):
     def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
         """Return the log-probability between closed bounds, as if nothing had been cut off; low ≤ high."""
 
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share that is between closed bounds, which are not outside of the input's own.
+
+        Far from the mean it has many more digits than a difference of log-probabilities.
+        """
+
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the least numbers that these shares of the probability do not exceed: the inverse of the CDF.
 
@@ -57,9 +63,10 @@ def log_mass(distribution: Distribution, parameters: Floats, low: Floats, high: 
     low, high = np.maximum(low, parameters[:, LOW]), np.minimum(high, parameters[:, HIGH])
     mass = np.full(len(parameters), -np.inf)
     possible = (low <= high) & (parameters[:, LOG_MASS] > -np.inf)
-    raw = distribution.raw_log_mass(parameters[possible], low[possible], high[possible])
-    mass[possible] = np.minimum(raw - parameters[possible, LOG_MASS], 0.0)
-    return mass
+    mass[possible] = distribution.raw_log_mass(parameters[possible], low[possible], high[possible])
+    cut = (mass > -np.inf) & ((parameters[:, LOW] > -np.inf) | (parameters[:, HIGH] < np.inf))
+    mass[cut] = distribution.log_share(parameters[cut], low[cut], high[cut])
+    return np.minimum(mass, 0.0)
 
 
 def cut_off(distribution: Distribution, parameters: Floats, low: Floats, high: Floats) -> Floats:

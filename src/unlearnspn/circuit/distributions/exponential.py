@@ -35,8 +35,14 @@ class Exponential:
     def raw_log_mass(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
         """Return the log-probability between closed bounds, as if nothing had been cut off."""
         start, width = _in_means(parameters, low, high)
-        with np.errstate(divide="ignore"):
-            return np.where(width < 1.0, np.log(-np.expm1(-width)), np.log1p(-np.exp(-width))) - start
+        return _log_of_steps(width) - start
+
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share of what is left that is between closed bounds."""
+        start, _ = _in_means(parameters, low - np.maximum(parameters[:, LOW], 0.0), high)
+        _, own_width = _in_means(parameters, parameters[:, LOW], parameters[:, HIGH])
+        _, width = _in_means(parameters, low, high)
+        return _log_of_steps(width) - _log_of_steps(own_width) - start
 
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the inverse of the CDF, of what is left: it has no memory of what is below."""
@@ -66,6 +72,12 @@ def _in_means(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Fl
     low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         return low / parameters[:, OWN], np.where(high == low, 0.0, (high - low) / parameters[:, OWN])
+
+
+def _log_of_steps(width: Floats) -> Floats:
+    """Return the log-probability of so many means from 0 on."""
+    with np.errstate(divide="ignore"):
+        return np.where(width < 1.0, np.log(-np.expm1(-width)), np.log1p(-np.exp(-width)))
 
 
 def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:

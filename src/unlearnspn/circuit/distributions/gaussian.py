@@ -60,6 +60,13 @@ class Gaussian:
         """Return the log-probability between closed bounds, as if nothing had been cut off."""
         return standard_normal.log_mass(*_scores(parameters, low, high))
 
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share of what is left that is between closed bounds."""
+        std = parameters[:, OWN + 1]
+        from_low, from_high = _in_units(low, parameters[:, LOW], std), _in_units(high, parameters[:, HIGH], std)
+        own = _scores(parameters, parameters[:, LOW], parameters[:, HIGH])
+        return standard_normal.log_share(own, _scores(parameters, low, high), from_low, from_high)
+
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the inverse of the CDF, of what is left."""
         low, high, std = parameters[:, LOW], parameters[:, HIGH], parameters[:, OWN + 1]

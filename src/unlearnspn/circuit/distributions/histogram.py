@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
-from unlearnspn.circuit.expressions import HIGH, LOW, OWN
+from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN
 from unlearnspn.compiling import kernel
 
 _BINS = OWN + 2
@@ -43,6 +43,10 @@ class Histogram:
         result = np.empty(len(parameters))
         _log_masses(parameters, low, high, result)
         return result
+
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share of what is left that is between closed bounds."""
+        return self.raw_log_mass(parameters, low, high) - parameters[:, LOG_MASS]
 
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the inverse of the CDF, of what is left."""

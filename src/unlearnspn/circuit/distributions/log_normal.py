@@ -43,6 +43,13 @@ class LogNormal:
         """Return the log-probability between closed bounds, as if nothing had been cut off."""
         return standard_normal.log_mass(*_scores(parameters, low, high))
 
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share of what is left that is between closed bounds."""
+        std = parameters[:, OWN + 1]
+        from_low, from_high = _log_ratio(parameters[:, LOW], low) / std, -_log_ratio(high, parameters[:, HIGH]) / std
+        own = _scores(parameters, parameters[:, LOW], parameters[:, HIGH])
+        return standard_normal.log_share(own, _scores(parameters, low, high), from_low, from_high)
+
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the inverse of the CDF, of what is left."""
         low, high = np.maximum(parameters[:, LOW], _LEAST), parameters[:, HIGH]
@@ -74,11 +81,17 @@ def _scores(parameters: Floats, low: Floats, high: Floats) -> tuple[Floats, Floa
     """Return how many standard deviations the bounds' logarithms are from the mean, and from each other."""
     mean, std = parameters[:, OWN], parameters[:, OWN + 1]
     low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    with np.errstate(over="ignore", divide="ignore"):
+        return (np.log(low) - mean) / std, (np.log(high) - mean) / std, _log_ratio(low, high) / std
+
+
+def _log_ratio(low: Floats, high: Floats) -> Floats:
+    """Return log(high / low) of the parts above 0, to all digits if they are close; 0 if they are the same."""
+    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        log_low, log_high = np.log(low), np.log(high)
         growth = (high - low) / low
-        width = np.where(growth < 1.0, np.log1p(growth), log_high - log_low)
-        return (log_low - mean) / std, (log_high - mean) / std, np.where(low == high, 0.0, width / std)
+        ratio = np.where(growth < 1.0, np.log1p(growth), np.log(high) - np.log(low))
+    return np.where(low == high, 0.0, ratio)
 
 
 def _finite_moment(parameters: Floats, order: int, centre: Floats) -> Floats:

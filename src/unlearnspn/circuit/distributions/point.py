@@ -8,7 +8,7 @@ import numpy as np
 
 from unlearnspn.circuit.distributions.base import Floats
 from unlearnspn.circuit.distributions.quadrature import shifted_moment
-from unlearnspn.circuit.expressions import LOW
+from unlearnspn.circuit.expressions import LOG_MASS, LOW
 from unlearnspn.compiling import kernel
 
 
@@ -30,6 +30,10 @@ class Point:
         """Return the log-probability between closed bounds: all or nothing."""
         point = parameters[:, LOW]
         return np.where((low <= point) & (point <= high), 0.0, -np.inf)
+
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share of what is left that is between closed bounds."""
+        return self.raw_log_mass(parameters, low, high) - parameters[:, LOG_MASS]
 
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the number, whatever the share."""

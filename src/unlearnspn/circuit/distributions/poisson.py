@@ -55,6 +55,13 @@ class Poisson:
         _log_ranges(parameters[:, OWN], *_counts(low, high), result)
         return result
 
+    def log_share(self, parameters: Floats, low: Floats, high: Floats) -> Floats:
+        """Return the log of the share of what is left that is between closed bounds."""
+        result = np.empty(len(parameters))
+        own = _counts(parameters[:, LOW], parameters[:, HIGH])
+        _log_shares(parameters[:, OWN], *own, *_counts(low, high), result)
+        return result
+
     def quantile(self, parameters: Floats, shares: Floats) -> Floats:
         """Return the inverse of the CDF, of what is left."""
         first, last = _counts(parameters[:, LOW], parameters[:, HIGH])
@@ -84,6 +91,19 @@ def _counts(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 def _log_ranges(rates: Floats, first: Floats, last: Floats, result: Floats) -> None:
     for i in range(result.size):
         result[i] = log_range(first[i], last[i], rates[i])
+
+
+@kernel
+def _log_shares(rates: Floats, own_first: Floats, own_last: Floats, first: Floats, last: Floats, result: Floats) -> None:
+    for i in range(result.size):
+        if first[i] > last[i]:
+            result[i] = -math.inf
+            continue
+        rate, peak = rates[i], most_probable(first[i], last[i], rates[i])
+        own_peak = most_probable(own_first[i], own_last[i], rate)
+        relative = log_relative(peak, own_peak, rate)
+        own_ratio = log_range_ratio(own_first[i], own_last[i], rate)
+        result[i] = relative + log_range_ratio(first[i], last[i], rate) - own_ratio
 
 
 @kernel

@@ -53,6 +53,26 @@ def log_mass_ratio(low: Floats, high: Floats, width: Floats) -> Floats:
     return result
 
 
+Scores = tuple[Floats, Floats, Floats]
+
+
+def log_share(own: Scores, inner: Scores, from_low: Floats, from_high: Floats) -> Floats:
+    """Return the log of the share of the mass between the own scores that is between the inner ones.
+
+    `from_low` and `from_high` are how far the inner scores are from the own ones, which the caller knows more precisely.
+
+    >>> own, everything = (np.array([1e9]), np.array([np.inf]), np.array([np.inf])), np.array([np.inf])
+    >>> log_share(own, (np.array([1e9 + 1e-9]), everything, everything), np.array([1e-9]), np.array([0.0]))
+    array([-1.])
+    """
+    near, inner_near = nearest_to_mean(_limited(own[0]), _limited(own[1])), nearest_to_mean(*map(_limited, inner[:2]))
+    steps = np.select([near > 0.0, near < 0.0], [from_low, from_high], inner_near)
+    with np.errstate(over="ignore"):
+        fall = steps * (near + 0.5 * steps)
+    result: Floats = log_mass_ratio(*inner) - log_mass_ratio(*own) - fall
+    return result
+
+
 def quantile(low: Floats, high: Floats, width: Floats, shares: Floats) -> tuple[Floats, Floats]:
     """Return the inverse of the CDF between two scores, as steps away from the score that is nearest to the mean.
 
