@@ -30,6 +30,7 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "InvalidTableError",
             "InvalidEvidenceError",
             "ImpossibleEvidenceError",
+            "UnseenCategoryWarning",
             "RecordIdError",
             "LastRecordError",
             "StorageError",

@@ -1,4 +1,4 @@
-"""Evidence a long way from the data, from 1e-300 to 1e300: probabilities sum to one, means agree with bounds and samples.
+"""Evidence a long way from the data, from 1e-300 to 1e300: sums of probabilities, means within bounds and of samples.
 
 Where a log-density is too small for a number, the evidence is impossible, and an error says so.
 """

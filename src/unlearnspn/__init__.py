@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         InvalidTableError,
         LastRecordError,
         RecordIdError,
+        UnseenCategoryWarning,
     )
     from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
     from unlearnspn.independence import RDC, GTest
@@ -57,6 +58,7 @@ __all__ = [
     "SPNEnsemble",
     "SPNImputer",
     "StorageError",
+    "UnseenCategoryWarning",
     "Vault",
     "VaultError",
     "Verification",
@@ -74,6 +76,7 @@ _NAMES_BY_MODULE = {
         "InvalidTableError",
         "LastRecordError",
         "RecordIdError",
+        "UnseenCategoryWarning",
     ),
     "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),
     "independence": ("GTest", "RDC"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,6 +28,18 @@ class InvalidEvidenceError(ValueError):
 
 class ImpossibleEvidenceError(ValueError):
     """The evidence has probability 0 under the model, so nothing can be said given it."""
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A question speaks of a category that no record has, perhaps because it is misspelt; the answer is right."""
+
+
+def warn_outside(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the package, however deep in the package this is."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "unlearnspn":
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)
 
 
 def listing(items: Iterable[Any], shown: int = _SHOWN) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Self
@@ -19,7 +20,7 @@ from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.queries import How, Queries
 from unlearnspn.circuit.reading import read_batches
 from unlearnspn.circuit.scoring import Scorer
-from unlearnspn.errors import InvalidEvidenceError
+from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError
 from unlearnspn.hashing import fingerprint
 from unlearnspn.schema import Kind
 from unlearnspn.storage import StorageError
@@ -150,18 +151,36 @@ class Circuit(Queries):
         """Write rows as the kind of table that the model was learned from."""
         answers = self._answers(batch)
         for column in self.origin.columns:
-            if column.type.whole and column.name in answers:
-                answers[column.name] = self._rounded(column.name, answers[column.name])
+            answer = answers[column.name]
+            if column.type.whole and not isinstance(answer, tuple):
+                low, high = self._bounds(column.name)
+                answers[column.name] = np.clip(np.rint(answer), np.ceil(low), np.floor(high))
         return write_table(self.origin, self.domains.names, list(answers.values()))
 
-    def _rounded(self, name: str, answer: Answer) -> Answer:
-        """Round numbers to whole ones that are within the bounds of their column, if there are such."""
-        if isinstance(answer, tuple):
-            return answer
+    def _require_writable(self) -> None:
+        """Raise if a column is known to be where its type has no number."""
+        for column in self.origin.columns:
+            if self.domains.is_numeric[self.domains.variable(column.name)]:
+                low, high = self._bounds(column.name)
+                least, largest = column.type.limits
+                whole = column.type.whole
+                first, last = (
+                    max(np.ceil(low) if whole else low, least),
+                    min(np.floor(high) if whole else high, largest),
+                )
+                if first > last:
+                    kind = f"{'whole ' if whole else ''}numbers"
+                    reach = f" from {least:.16g} to {largest:.16g}" if low > largest or high < least else ""
+                    raise ImpossibleEvidenceError(
+                        f"column {column.name!r} holds {kind}{reach}, and {_nothing_between(low, high)}: "
+                        "no row can be drawn"
+                    )
+
+    def _bounds(self, name: str) -> tuple[float, float]:
+        """Return the bounds that a numeric column is known to be within."""
         layout = self.layout
         starts = layout.parameter_starts[layout.inputs_of(self.domains.variable(name))]
-        low, high = np.ceil(layout.parameters[starts + LOW].min()), np.floor(layout.parameters[starts + HIGH].max())
-        return np.clip(np.rint(answer), low, high) if low <= high else answer
+        return float(layout.parameters[starts + LOW].min()), float(layout.parameters[starts + HIGH].max())
 
     def _fill(self, X: Any, batch: Batch) -> Any:
         """Return a table like X in which what was missing is filled in."""
@@ -204,6 +223,17 @@ class Circuit(Queries):
             rows = Batch(np.ascontiguousarray(batch.numbers[:, far]), np.ascontiguousarray(batch.places[:, far]))
             shares[far] = self._completer.probabilities(rows, self.domains.slots[variable])
         return shares
+
+
+def _nothing_between(low: float, high: float) -> str:
+    """Say that there is no number within bounds; where these are open, what is given are the numbers next to them."""
+    # Rounded to what was meant.
+    first, last = (f"{bound if abs(bound) > 1e-300 else 0.0:.15g}" for bound in (low, high))
+    if low == high:
+        return f"{first} is none"
+    if math.isinf(low):
+        return f"there is none below {last}"
+    return f"there is none above {first}" if math.isinf(high) else f"there is none between {first} and {last}"
 
 
 def _normalised(scores: Floats) -> Floats:

@@ -23,6 +23,7 @@ from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
 from unlearnspn.compiling import kernel
+from unlearnspn.errors import ImpossibleEvidenceError
 
 _SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
 _LEAST_SHARE = 2.0**-54
@@ -47,6 +48,8 @@ class Completer:
     def sample_rows(self, n_rows: int, rng: np.random.Generator) -> Batch:
         """Sample whole rows: the pass upwards is the same for all of them, and done once."""
         values = self._values(Batch.missing(self.domains, 1), self._known, maximise=False)
+        if values[-1, 0] == -np.inf:
+            raise ImpossibleEvidenceError("no row has only categories that can be named, as the evidence says")
         size = max(1, _CELLS // max(len(self.domains), 1))
         parts = [
             self._draw(Batch.missing(self.domains, min(size, n_rows - start)), values, rng)
@@ -141,7 +144,9 @@ class Completer:
         means, starts = np.zeros(len(self.layout)), self._category_starts
         rows = max(1, _CELLS // max(len(self.layout), int(starts[-1])))
         parts = [batch.rows(start, min(start + rows, batch.n_rows)) for start in range(0, batch.n_rows, rows)]
-        shares = np.concatenate([self._shares(part, means)[1][starts[slot] : starts[slot + 1]] for part in parts], axis=1)
+        shares = np.concatenate(
+            [self._shares(part, means)[1][starts[slot] : starts[slot + 1]] for part in parts], axis=1
+        )
         return np.asarray((shares / shares.sum(axis=0)).T)
 
     @cached_property

@@ -117,7 +117,7 @@ def unit_values(
 
 @kernel
 def _compare_with_largest(units: Units, slots: Indices, numbers: Floats, values: Floats) -> None:
-    """Subtract from the values of inputs over numbers that are known the largest of the same number, if there is one."""
+    """Subtract from the values of inputs over a number that is known the largest of them, if there is one."""
     largest = np.full(numbers.shape, -math.inf)
     for u in range(units.size):
         if units[u] > _CATEGORICAL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -12,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit.domains import Domain, Domains
-from unlearnspn.errors import InvalidEvidenceError
+from unlearnspn.errors import InvalidEvidenceError, UnseenCategoryWarning, listing, warn_outside
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Category, Family, is_missing
+
+#: Among more categories than this, none is looked for that is spelt a little differently.
+_MOST_COMPARED = 2000
 
 
 @dataclass(frozen=True)
@@ -146,4 +150,32 @@ def _place(domain: Domain, category: Any) -> int:
     if not fits or (domain.family is Family.NUMBER and isinstance(category, bool)):
         raise InvalidEvidenceError(f"column {domain.name!r} holds {domain.family} values, not {category!r}")
     known: Category = category
-    return domain.place(known)
+    place = domain.place(known)
+    if place == len(domain.categories):
+        warn_outside(f"no record has {unseen_category(domain, known)}", UnseenCategoryWarning)
+    return place
+
+
+def unseen_category(domain: Domain, category: Category) -> str:
+    """Say which category of which column is unseen, and what may have been meant.
+
+    >>> city = Domain("city", Kind.CATEGORICAL, Family.TEXT, ("Bonn", "Ulm"))
+    >>> unseen_category(city, "bonn"), unseen_category(city, "Rome")
+    ("'bonn' in column 'city'; did you mean 'Bonn'?", "'Rome' in column 'city'; its categories are 'Bonn', 'Ulm'")
+    """
+    said = f"{category!r} in column {domain.name!r}"
+    if not domain.categories:
+        return said
+    meant = _alike(category, domain.categories)
+    return f"{said}; did you mean {meant!r}?" if meant else f"{said}; its categories are {listing(domain.categories)}"
+
+
+def _alike(category: Category, known: tuple[Category, ...]) -> str | None:
+    """Return the text among the known categories that looks most like one, if any does."""
+    texts = {text.strip().casefold(): text for text in known if isinstance(text, str)}
+    if not isinstance(category, str):
+        return None
+    plain = category.strip().casefold()
+    if plain in texts or len(texts) > _MOST_COMPARED:
+        return texts.get(plain)
+    return next((texts[found] for found in get_close_matches(plain, texts, 1)), None)

@@ -60,11 +60,7 @@ class Queries:
     def condition(self, evidence: Evidence | None) -> Circuit:
         """Return the circuit given the evidence; it still has all columns."""
         circuit = self.circuit_
-        constraints = read_evidence(evidence, circuit.domains)
-        try:
-            return circuit._with_layout(conditioning.condition(circuit.layout, constraints))
-        except ImpossibleEvidenceError as error:
-            raise ImpossibleEvidenceError(f"{error}{_culprits(circuit, constraints, evidence)}") from None
+        return _condition(circuit, read_evidence(evidence, circuit.domains), evidence)
 
     def log_probability(self, event: Evidence, given: Evidence | None = None) -> float:
         """Return the log of `probability`, for events too improbable for a float."""
@@ -107,13 +103,18 @@ class Queries:
     def sample(self, n: int = 1, given: Evidence | None = None, random_state: Any = None) -> Any:
         """Draw n rows, exactly from the distribution given the evidence, as the kind of table that was learned from.
 
-        Categories never seen cannot be named, so the rows are drawn given that all categories are known ones; a column
-        that the evidence says has one never seen is missing in them.
+        Categories never seen cannot be named, so the rows are drawn given that all categories are known ones. Where no
+        row agrees with the evidence, because a category was never seen or a column of whole numbers has none within a
+        range, an `ImpossibleEvidenceError` says so.
         `random_state` is an integer, a `numpy.random.Generator`, or None for other rows each time.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n={n!r} must be a number of rows, 0 or more")
-        circuit = self.circuit_.condition(given)
+        circuit = self.circuit_
+        constraints = read_evidence(given, circuit.domains)
+        circuit = _condition(circuit, constraints, given)
+        _require_names(circuit, constraints)
+        circuit._require_writable()
         rows = circuit._completer.sample_rows(int(n), np.random.default_rng(random_state))
         return circuit._write(rows)
 
@@ -165,6 +166,14 @@ def _by_name(columns: str | Sequence[str], results: list[float]) -> Any:
     return results[0] if isinstance(columns, str) else dict(zip(columns, results, strict=True))
 
 
+def _condition(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> Circuit:
+    """Return the circuit given constraints, which were read from the evidence."""
+    try:
+        return circuit._with_layout(conditioning.condition(circuit.layout, constraints))
+    except ImpossibleEvidenceError as error:
+        raise ImpossibleEvidenceError(f"{error}{_culprits(circuit, constraints, evidence)}") from None
+
+
 def _culprits(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> str:
     """Say which columns make evidence impossible; none of them, if only all of it together is."""
     names = [circuit.domains.names[v] for v in conditioning.impossible(circuit.layout, constraints)]
@@ -176,6 +185,18 @@ def _power(name: str, power: Any) -> int:
     if isinstance(power, bool) or not isinstance(power, int | np.integer) or power < 0:
         raise ValueError(f"the power {power!r} of column {name!r} must be a whole number, 0 or more")
     return int(power)
+
+
+def _require_names(circuit: Circuit, constraints: Constraints) -> None:
+    """Raise if a column is known to have a category that cannot be named; the circuit is given the constraints."""
+    for variable in np.flatnonzero(~circuit.domains.is_numeric).tolist():
+        domain = circuit.domains.columns[variable]
+        is_known = bool(domain.categories) or variable in constraints
+        if is_known and not (circuit.layout.categories_of(variable)[:, :-1] > -np.inf).any():
+            raise ImpossibleEvidenceError(
+                f"no record has what the evidence says of column {domain.name!r}, so no row can be drawn; "
+                f"its categories are {listing(domain.categories) or 'none'}"
+            )
 
 
 def _require_possible(circuit: Circuit, batch: Batch, first_row: int) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -16,6 +19,7 @@ from unlearnspn.errors import (
     InvalidTableError,
     LastRecordError,
     RecordIdError,
+    UnseenCategoryWarning,
 )
 
 #: Set to anything, it shows where an error comes from.
@@ -59,6 +63,26 @@ def fail(error: BaseException) -> NoReturn:
     code, message = explain(error)
     typer.echo(f"unlearnspn: {printable(message)}", err=True)
     raise typer.Exit(int(code)) from None
+
+
+@contextmanager
+def hints() -> Iterator[None]:
+    """Print warnings about a question as hints, once it is answered; an error is the only message there is."""
+    found: dict[str, None] = {}
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def gather(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, UnseenCategoryWarning):
+                found[str(message)] = None
+            else:
+                show(message, category, *where, **more)
+
+        warnings.showwarning = gather
+        warnings.simplefilter("always", UnseenCategoryWarning)
+        yield
+    for hint in found:
+        typer.echo(f"unlearnspn: hint: {printable(hint)}", err=True)
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from unlearnspn.cli.exits import fail
+from unlearnspn.cli.exits import fail, hints
 
 
 class GuardedGroup(TyperGroup):
@@ -20,7 +20,8 @@ class GuardedGroup(TyperGroup):
             if hasattr(stream, "reconfigure"):  # whatever a table holds can be shown on any terminal
                 stream.reconfigure(errors="backslashreplace")
         try:
-            return super().invoke(ctx)
+            with hints():
+                return super().invoke(ctx)
         except _ours() as error:
             raise error
         except BrokenPipeError:

@@ -6,6 +6,7 @@ model when a table is written, so that nothing of a record that was removed can 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -52,6 +53,24 @@ class CellType:
         if self.of is not None and self.name == "arrow":
             return self.of.whole
         return re.fullmatch(r"(u?int\d+|[<>|=]?[iu]\d)", self.name.lower()) is not None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest number that the type holds; any, if its name does not tell.
+
+        >>> [CellType(name).limits for name in ("uint8", "<i1", "double")]
+        [(0.0, 255.0), (-128.0, 127.0), (-inf, inf)]
+        """
+        if self.of is not None and self.name == "arrow":
+            return self.of.limits
+        found = re.fullmatch(r"(u?int|float)(\d+)|[<>|=]?([iuf])(\d)", self.name.lower())
+        if found is None:
+            return -math.inf, math.inf
+        kind, bits = (found[1][0], int(found[2])) if found[1] else (found[3], 8 * int(found[4]))
+        if kind == "f":
+            largest = {16: 65504.0, 32: (2.0 - 2.0**-23) * 2.0**127}.get(bits, math.inf)
+            return -largest, largest
+        return (0.0, 2.0**bits - 1.0) if kind == "u" else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the type as JSON can hold it."""

@@ -66,7 +66,7 @@ def log_mass(distribution: Distribution, parameters: Floats, low: Floats, high: 
     mass[possible] = distribution.raw_log_mass(parameters[possible], low[possible], high[possible])
     cut = (mass > -np.inf) & ((parameters[:, LOW] > -np.inf) | (parameters[:, HIGH] < np.inf))
     mass[cut] = distribution.log_share(parameters[cut], low[cut], high[cut])
-    return np.minimum(mass, 0.0)
+    return np.asarray(np.minimum(mass, 0.0))
 
 
 def cut_off(distribution: Distribution, parameters: Floats, low: Floats, high: Floats) -> Floats:

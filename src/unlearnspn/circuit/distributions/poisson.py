@@ -94,7 +94,9 @@ def _log_ranges(rates: Floats, first: Floats, last: Floats, result: Floats) -> N
 
 
 @kernel
-def _log_shares(rates: Floats, own_first: Floats, own_last: Floats, first: Floats, last: Floats, result: Floats) -> None:
+def _log_shares(
+    rates: Floats, own_first: Floats, own_last: Floats, first: Floats, last: Floats, result: Floats
+) -> None:
     for i in range(result.size):
         if first[i] > last[i]:
             result[i] = -math.inf

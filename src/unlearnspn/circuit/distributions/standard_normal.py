@@ -59,7 +59,7 @@ Scores = tuple[Floats, Floats, Floats]
 def log_share(own: Scores, inner: Scores, from_low: Floats, from_high: Floats) -> Floats:
     """Return the log of the share of the mass between the own scores that is between the inner ones.
 
-    `from_low` and `from_high` are how far the inner scores are from the own ones, which the caller knows more precisely.
+    `from_low` and `from_high` are how far the inner scores are from the own ones: the caller knows more precisely.
 
     >>> own, everything = (np.array([1e9]), np.array([np.inf]), np.array([np.inf])), np.array([np.inf])
     >>> log_share(own, (np.array([1e9 + 1e-9]), everything, everything), np.array([1e-9]), np.array([0.0]))
