@@ -1,15 +1,22 @@
 """Mutual information: by hand for categories, from below for numbers."""
 
 import math
+import time
 from itertools import combinations, pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 
 from brute_force import BruteForce
 from random_models import CATEGORICAL, laws, random_models
-from unlearnspn import SPN, InvalidTableError, Range
+from unlearnspn import SPN, Circuit, InvalidTableError, Range
+from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.expressions import Sum, categorical, mixture, product
+from unlearnspn.circuit.layout import lower
+from unlearnspn.schema import Kind
+from unlearnspn.tables import Family
 
 
 def by_hand(joint):
@@ -127,3 +134,64 @@ def test_numbers_of_parts_that_divide_nothing_are_refused(crossed, n_parts):
 def test_a_column_and_itself_are_refused(crossed):
     with pytest.raises(InvalidTableError, match="'x0' are listed more than once"):
         crossed.mutual_information("x0", "x0")
+
+
+# -- many categories -------------------------------------------------------------------------------------------------
+
+
+def many_categories(sizes, n_products, rng):
+    """Return a circuit of two columns of so many categories, and its joint table as factors; parts share sums."""
+    shares = [rng.dirichlet(np.full(size, 0.1), n_products) + 1e-9 for size in sizes]
+    with np.errstate(divide="ignore"):
+        tables = [np.log(np.pad(each / each.sum(axis=1, keepdims=True), ((0, 0), (0, 1)))) for each in shares]
+    first, second = ([categorical(v, line) for line in table] for v, table in enumerate(tables))
+    mixed = [
+        Sum(tuple(second), tuple(np.log(weights).tolist()), shared=True)
+        for weights in rng.dirichlet(np.ones(n_products), n_products)
+    ]
+    root_weights = rng.dirichlet(np.ones(n_products))
+    root = mixture([product(pair) for pair in zip(first, mixed, strict=True)], np.log(root_weights).tolist())
+    names = [tuple(f"{v}-{number:06}" for number in range(size)) for v, size in enumerate(sizes)]
+    domains = Domains(tuple(Domain(f"x{v}", Kind.CATEGORICAL, Family.TEXT, own) for v, own in enumerate(names)))
+    mixing = np.exp([part.log_weights for part in mixed])
+    left, right = (np.exp(table[:, :-1]) for table in tables)
+    return Circuit(lower(root), domains), (root_weights[:, None] * left, mixing @ right)
+
+
+@pytest.mark.parametrize("sizes", [(3, 7), (40, 2), (500, 400)])
+def test_shared_parts_count_where_they_are(sizes):
+    circuit, (left, right) = many_categories(sizes, 5, np.random.default_rng(0))
+    exact = by_hand(left.T @ right)
+    assert exact > 1e-3
+    assert circuit.mutual_information("x0", "x1") == pytest.approx(exact, rel=1e-9)
+    assert circuit.mutual_information("x1", "x0") == pytest.approx(exact, rel=1e-9)
+
+
+def test_thousands_of_categories_take_seconds():
+    circuit, (left, right) = many_categories((4000, 3000), 100, np.random.default_rng(0))
+    start = time.perf_counter()
+    result = circuit.mutual_information("x0", "x1")
+    assert time.perf_counter() - start < 20.0
+    joint = left.T @ right
+    joint /= joint.sum()
+    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    assert result == pytest.approx((joint * np.log(joint / expected)).sum(), rel=1e-9)
+
+
+def test_too_many_pairs_are_refused_before_they_are_counted():
+    circuit, _ = many_categories((60_000, 50_000), 3, np.random.default_rng(0))
+    start = time.perf_counter()
+    message = r"of 'x0' and 'x1' would take too long: they have 60,000 and 50,000 values, so 3,000,000,000 pairs"
+    with pytest.raises(ValueError, match=message):
+        circuit.mutual_information("x0", "x1")
+    assert time.perf_counter() - start < 10.0
+
+
+def test_a_column_of_thousands_of_categories_and_a_number():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 2000, 6000)
+    table = pd.DataFrame({"code": [f"c{number}" for number in code], "x": 5.0 * (code % 2) + rng.standard_normal(6000)})
+    spn = SPN(min_rows=200, threshold=0.01, n_clusters=2).fit(table)
+    start = time.perf_counter()
+    assert 0.0 <= spn.mutual_information("code", "x", 64) < math.log(64)
+    assert time.perf_counter() - start < 10.0

@@ -1,17 +1,21 @@
-"""How much two columns tell about each other."""
+"""How much two columns tell about each other.
+
+In the circuit of two columns alone every product has a factor for each of them. So the table of their joint
+probabilities is a product of two matrices: what the first factors give to each value of one column, and what the second
+give to each value of the other, by the weight that each product has in the whole.
+"""
 
 from __future__ import annotations
 
 import math
-from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.conditioning import log_probabilities, stacks
+from unlearnspn.circuit.conditioning import marginal, stacks
 from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domains
-from unlearnspn.circuit.evidence import Between, Constraint, OneOf
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
@@ -20,36 +24,139 @@ from unlearnspn.compiling import kernel
 _SUM = int(Unit.SUM)
 #: Enough for edges of parts: the range is divided by more than a billion.
 _BISECTIONS = 32
+#: More multiplications than this take more than some seconds; a logarithm takes as long as many of them.
+_MOST_STEPS = 1 << 36
+_STEPS_OF_LOGARITHM = 1 << 8
+#: About how many cells of the joint table are held at a time.
+_CELLS = 1 << 22
 
 
 def mutual_information(layout: Layout, domains: Domains, first: int, second: int, n_parts: int) -> float:
     """Return the mutual information of two columns in nats; numbers are divided into parts of equal probability."""
-    sides = [_parts(layout, domains, variable, n_parts) for variable in (first, second)]
-    cases = [{first: a, second: b} for a, b in product(*sides)]
-    joint = np.exp(log_probabilities(layout, cases)).reshape(len(sides[0]), len(sides[1]))
-    if not joint.any():  # a column that is known to be none of its categories tells nothing
+    pair, columns = marginal(layout, [first, second]), domains.restricted([first, second])
+    if pair.units[-1] != Unit.SUM:  # they are independent
         return 0.0
-    joint /= joint.sum()
-    expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    possible = joint > 0
+    products = _Products.of(pair)
+    sizes = [n_parts if columns.is_numeric[side] else len(columns.columns[side].categories) for side in (0, 1)]
+    _require_feasible(pair, products, columns.names, sizes)
+    return _information(products.weights, *(_factors(pair, columns, side, n_parts, products) for side in (0, 1)))
+
+
+class _Products(NamedTuple):
+    """The products of a circuit of two columns."""
+
+    #: The factors over each of the columns, by number.
+    factors: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    #: What each product weighs in the whole.
+    weights: Floats
+
+    @classmethod
+    def of(cls, pair: Layout) -> _Products:
+        numbers = np.flatnonzero(pair.units == Unit.PRODUCT)
+        factors = pair.children[pair.child_starts[numbers][:, None] + np.arange(2)].astype(np.int64)
+        # Sums over one column end in inputs of that column.
+        swapped = _columns(pair)[factors[:, 0]] == 1
+        factors[swapped] = factors[swapped, ::-1]
+        return cls((factors[:, 0], factors[:, 1]), _shares_of(pair)[numbers])
+
+
+def _columns(pair: Layout) -> npt.NDArray[np.int64]:
+    """Return the column that each unit is over, in a circuit of two; the last of both for those over both."""
+    columns = pair.variables.astype(np.int64)
+    for unit in np.flatnonzero(pair.units <= Unit.PRODUCT).tolist():
+        columns[unit] = columns[pair.children[pair.child_starts[unit]]]
+    return columns
+
+
+def _sums_below(pair: Layout, factors: npt.NDArray[np.int64]) -> dict[bytes, list[int]]:
+    """Return the sums that some factors are or are made of, those of the same parts together, parts before sums."""
+    wanted = np.zeros(len(pair), np.bool_)
+    wanted[factors] = True
+    sums = np.flatnonzero(pair.units == Unit.SUM)
+    for unit in sums[::-1].tolist():
+        if wanted[unit]:
+            wanted[pair.children_of(unit)] = True
+    groups: dict[bytes, list[int]] = {}
+    for unit in sums[wanted[sums]].tolist():
+        groups.setdefault(pair.children_of(unit).tobytes(), []).append(unit)
+    return groups
+
+
+def _require_feasible(pair: Layout, products: _Products, names: list[str], sizes: list[int]) -> None:
+    """Raise if the joint table is too large to be calculated within seconds."""
+    steps = sizes[0] * sizes[1] * (len(products.weights) + _STEPS_OF_LOGARITHM)
+    for factors, size in zip(products.factors, sizes, strict=True):
+        for group in _sums_below(pair, factors).values():
+            steps += len(group) * len(pair.children_of(group[0])) * size
+    if steps > _MOST_STEPS:
+        raise ValueError(
+            f"the mutual information of {names[0]!r} and {names[1]!r} would take too long: they have {sizes[0]:,} and "
+            f"{sizes[1]:,} values, so {sizes[0] * sizes[1]:,} pairs in {len(products.weights):,} parts of the circuit; "
+            "group rare categories before fitting, or ask a smaller model"
+        )
+
+
+def _factors(pair: Layout, columns: Domains, side: int, n_parts: int, products: _Products) -> Floats:
+    """Return the probability of each value or part of a column under its factor of each product, [product, value]."""
+    members = pair.inputs_of(side)
+    of_inputs = _of_categories(pair, side) if not columns.is_numeric[side] else _of_parts(pair, members, side, n_parts)
+    groups = _sums_below(pair, products.factors[side])
+    lines = np.zeros(len(pair), np.int64)
+    units = np.concatenate([members, *(np.array(group) for group in groups.values())])
+    lines[units] = np.arange(len(units))
+    values = np.concatenate([of_inputs, np.empty((len(units) - len(members), of_inputs.shape[1]))])
+    for group in groups.values():
+        starts = pair.child_starts[np.array(group)]
+        weights = pair.log_weights[starts[:, None] + np.arange(len(pair.children_of(group[0])))]
+        values[lines[group]] = np.exp(weights) @ values[lines[pair.children_of(group[0])]]
+    return values[lines[products.factors[side]]]
+
+
+def _of_categories(pair: Layout, side: int) -> Floats:
+    return np.exp(pair.categories_of(side)[:, :-1])
+
+
+def _of_parts(pair: Layout, members: npt.NDArray[np.int64], side: int, n_parts: int) -> Floats:
+    """Return the probability of parts that are as probable as each other in the whole, [input, part]."""
+    edges = quantiles(pair, side, np.arange(1, n_parts) / n_parts)
+    low = np.append(-math.inf, np.nextafter(edges, math.inf))
+    high = np.append(edges, math.inf)
+    result = np.empty((len(members), n_parts))
+    for unit, positions, parameters in stacks(pair, members):
+        n = len(parameters)
+        repeated = np.repeat(parameters, n_parts, axis=0)
+        mass = log_mass(NUMERIC[unit], repeated, np.tile(low, n), np.tile(high, n))
+        result[positions] = np.exp(mass).reshape(n, n_parts)
+    return result
+
+
+def _information(weights: Floats, first: Floats, second: Floats) -> float:
+    """Return the mutual information of the joint table, some lines of it at a time."""
+    second = weights[:, None] * second
+    # What is left out, such as categories that cannot be, leaves less than the whole.
+    total = float(first.sum(axis=1) @ second.sum(axis=1))
+    if total == 0.0:  # a column that is known to be none of its categories tells nothing
+        return 0.0
+    of_first, of_second = second.sum(axis=1) @ first / total, first.sum(axis=1) @ second / total
+    height, results = max(1, _CELLS // second.shape[1]), []
+    for start in range(0, first.shape[1], height):
+        joint = first[:, start : start + height].T @ second / total
+        expected = of_first[start : start + height, None] * of_second
+        possible = (joint > 0.0) & (expected > 0.0)
+        results.append(float((joint[possible] * np.log(joint[possible] / expected[possible])).sum()))
     # Rounding may leave independent columns a hair below zero.
-    return max(0.0, math.fsum(joint[possible] * np.log(joint[possible] / expected[possible])))
-
-
-def _parts(layout: Layout, domains: Domains, variable: int, n_parts: int) -> list[Constraint]:
-    if not domains.is_numeric[variable]:
-        return [OneOf(np.array([place])) for place in range(len(domains.columns[variable].categories))]
-    edges = quantiles(layout, variable, np.arange(1, n_parts) / n_parts)
-    bounds = [-math.inf, *edges.tolist(), math.inf]
-    starts = [bounds[0], *(math.nextafter(edge, math.inf) for edge in bounds[1:-1])]
-    return [Between(low, high) for low, high in zip(starts, bounds[1:], strict=True) if low <= high]
+    return max(0.0, math.fsum(results))
 
 
 def input_shares(layout: Layout, variable: int) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the inputs of a variable, and the weight of each in the distribution of that variable alone."""
-    shares = _shares(layout.units, layout.child_starts, layout.children, np.exp(layout.log_weights))
     members = layout.inputs_of(variable)
-    return members, shares[members]
+    return members, _shares_of(layout)[members]
+
+
+def _shares_of(layout: Layout) -> Floats:
+    shares: Floats = _shares(layout.units, layout.child_starts, layout.children, np.exp(layout.log_weights))
+    return shares
 
 
 @kernel

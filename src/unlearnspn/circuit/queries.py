@@ -152,7 +152,8 @@ class Queries:
         """Return how much two columns tell about each other, in nats.
 
         Categories enter as they are. Numbers are divided into `n_parts` parts of equal probability; the result is
-        exact for the parts, and never above the mutual information of the numbers themselves.
+        exact for the parts, and never above the mutual information of the numbers themselves. Columns of so many
+        categories that it would take longer than some seconds are refused.
         """
         if isinstance(n_parts, bool) or not isinstance(n_parts, int | np.integer) or n_parts < 2:
             raise ValueError(f"n_parts={n_parts!r} must be a number of parts, 2 or more")
