@@ -213,6 +213,33 @@ def test_placeholders_such_as_999999999_break_no_law(spn, evidence):
         assert 1990.0 < means["year"] < 2010.0
 
 
+@laws(100)
+@given(
+    wanted=st.dictionaries(st.sampled_from(["age", "year", "tiny", "cost"]), constraints(), min_size=1, max_size=3),
+    jobs=st.none() | st.sets(st.sampled_from(["a", "b", "c", "d", "never seen"]), min_size=1),
+    smoker=st.none() | st.booleans(),
+)
+def test_laws_hold_for_columns_of_any_scale(spn, wanted, jobs, smoker):
+    evidence = wanted | {"job": jobs, "smoker": smoker}
+    try:
+        circuit = spn.condition(evidence)
+    except ImpossibleEvidenceError:
+        return
+    assert_normalised(circuit)
+    total = sum(circuit.probability({"job": job}) for job in [*"abcd", "never seen"])
+    assert total == pytest.approx(1.0, abs=1e-9)
+    for name in ("age", "year", "tiny", "cost"):
+        low, high = bounds_of(wanted.get(name, Range()))
+        mean, spread = circuit.expectation(name), math.sqrt(circuit.variance(name))
+        assert low <= mean <= high
+        if math.isfinite(spread):
+            samples = circuit.marginal(name).sample(N_SAMPLES, random_state=0)[name].to_numpy()
+            assert ((low <= samples) & (samples <= high)).all()
+            spread = spread if spread > 1e-140 else min(high - low, 1e-140)
+            reach = 7.0 * spread / math.sqrt(N_SAMPLES) + 1e-13 * abs(mean) + 1e-320
+            assert abs(2.0 * float(np.mean(samples / 2.0)) - mean) <= reach
+
+
 def test_a_prediction_far_from_the_data_is_that_of_the_conditional(spn, people):
     rows = people.drop(columns="job").head(2).assign(age=[999999999.0, 1e100])
     rows.loc[:, ["tiny", "year", "cost"]] = np.nan
