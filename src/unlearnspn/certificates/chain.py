@@ -143,7 +143,7 @@ def check_chain(
     if head is not None:
         message = f"the entry with the digest {head[:16]}… is {'there' if found else 'missing: the end was cut off'}"
         findings.append(Finding(found, HEAD, message))
-    return Audit.of(findings), check
+    return Audit.of(findings, check.head), check
 
 
 def _breaks(last: Statement | None, statement: Statement) -> Iterator[str]:

@@ -31,17 +31,19 @@ class Audit:
     """
 
     findings: tuple[Finding, ...] = field(default=())
+    #: The digest of the last entry of the ledger, if one was read: who keeps it can tell later that none was cut off.
+    head: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.findings) and all(finding.ok for finding in self.findings)
 
     def __add__(self, other: Audit) -> Audit:
-        return Audit(self.findings + other.findings)
+        return Audit(self.findings + other.findings, self.head or other.head)
 
     @classmethod
-    def of(cls, findings: Iterable[Finding]) -> Audit:
+    def of(cls, findings: Iterable[Finding], head: str | None = None) -> Audit:
         """Gather findings."""
-        return cls(tuple(findings))
+        return cls(tuple(findings), head)
 
     @property
     def failures(self) -> tuple[Finding, ...]:

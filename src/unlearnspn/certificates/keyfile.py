@@ -6,13 +6,12 @@ ledger, in a transaction of its own, introduces it; `settle` forgets every key b
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import secrets
 import stat
-from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from unlearnspn.certificates.errors import KeyFileError
 from unlearnspn.certificates.keys import SigningKey
@@ -93,19 +92,25 @@ class KeyFile:
             self._replace([active])
         return active
 
+    def discard_leftovers(self) -> None:
+        """Wipe what a crash has left of a change of keys: files beside this one that hold private keys."""
+        for path in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):
+            try:
+                if not path.samefile(self.path):
+                    _wipe(path)
+            finally:
+                path.unlink(missing_ok=True)
+
     def _replace(self, keys: list[SigningKey]) -> None:
-        temporary = self.path.with_name(f".{secrets.token_hex(8)}.tmp")
+        """Put other keys into the file; the old content keeps a name until it has been overwritten where it lies."""
+        new, old = (self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}.tmp") for _ in range(2))
         try:
-            self._write(temporary, b"".join(key.pem() for key in keys))
-            with open(self.path, "r+b") as old:
-                os.replace(temporary, self.path)
-                sync_folder(self.path.parent)
-                # Only now, when nobody can need it any more, is the old file overwritten where it lay.
-                _wipe(old)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+            self._write(new, b"".join(key.pem() for key in keys))
+            os.link(self.path, old)
+            os.replace(new, self.path)
+            sync_folder(self.path.parent)
+        finally:
+            self.discard_leftovers()
 
     @staticmethod
     def _write(path: Path, content: bytes) -> None:
@@ -121,8 +126,8 @@ def _require_private(path: Path, descriptor: int) -> None:
         raise KeyFileError(f"others may read the private key in {path}: run `chmod 600` on it")
 
 
-def _wipe(file: BinaryIO) -> None:
-    file.seek(0)
-    file.write(bytes(os.fstat(file.fileno()).st_size))
-    file.flush()
-    os.fsync(file.fileno())
+def _wipe(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.write(bytes(os.fstat(file.fileno()).st_size))
+        file.flush()
+        os.fsync(file.fileno())

@@ -62,6 +62,16 @@ def show_audit(console: Console, audit: Audit) -> None:
         console.print(Text(f"NOT VERIFIED: {failed} of {n} checks failed", style="bold red"))
 
 
+def show_head(console: Console, head: str) -> None:
+    """Print the digest of the last entry, and why it is worth keeping."""
+    lines = (
+        "An old copy of a vault, or a ledger without its last entries, cannot be told from the present one.",
+        f"Keep the digest of its last entry elsewhere, and pass it the next time: --head {head}",
+    )
+    for line in lines:
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
 def _section(section: Section) -> ConsoleRenderable:
     table = Table(box=None, show_header=False, pad_edge=False, title=section.heading, title_justify="left")
     table.title_style = "bold underline"

@@ -8,7 +8,7 @@ import typer
 
 from unlearnspn import __version__
 from unlearnspn.bench import commands as bench
-from unlearnspn.cli import asking, demonstrating, evidence, keys, lifecycle, looking, recording, removing
+from unlearnspn.cli import asking, demonstrating, evidence, holding, keys, lifecycle, looking, recording, removing
 from unlearnspn.cli.group import GuardedGroup
 
 _EPILOG = (
@@ -36,6 +36,6 @@ def main(
     """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
 
 
-for group in (lifecycle, recording, removing, asking, looking, evidence, keys, demonstrating):
+for group in (lifecycle, recording, removing, holding, asking, looking, evidence, keys, demonstrating):
     group.register(app)
 app.add_typer(bench.app, name="bench")

@@ -24,7 +24,7 @@ from unlearnspn.certificates import (
 )
 from unlearnspn.certificates.bundle import read_bundle
 from unlearnspn.certificates.page import render_page
-from unlearnspn.certificates.showing import show_audit, show_certificate
+from unlearnspn.certificates.showing import show_audit, show_certificate, show_head
 from unlearnspn.cli import options as given
 from unlearnspn.cli.exits import CommandError, ExitCode
 from unlearnspn.cli.group import GuardedGroup, examples
@@ -121,9 +121,13 @@ def verify(
         audit = _audit_file(path, public, head, receipts, wanted)
     if json:
         findings = [vars(finding) for finding in audit.findings]
-        print_json({"verified": bool(audit), "findings": findings})
+        print_json(
+            {"verified": bool(audit), "findings": findings, "head": audit.head, "head_checked": head is not None}
+        )
     else:
         show_audit(console(), audit)
+        if audit.head is not None and head is None:
+            show_head(console(), audit.head)
     if not audit:
         raise typer.Exit(int(ExitCode.FAILED))
 

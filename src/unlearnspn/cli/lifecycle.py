@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -14,9 +15,13 @@ from rich.text import Text
 from unlearnspn.cli import options as given
 from unlearnspn.cli.exits import printable
 from unlearnspn.cli.group import examples
-from unlearnspn.cli.opening import describe, load_circuit, open_vault, require_free, write_new
-from unlearnspn.cli.output import console, print_json, progress
+from unlearnspn.cli.opening import describe, is_vault, load_circuit, open_vault, require_free
+from unlearnspn.cli.output import console, print_json, print_notice, progress
 from unlearnspn.cli.reporting import describe_outcome
+
+if TYPE_CHECKING:
+    from unlearnspn.circuit import Circuit
+    from unlearnspn.vault import Outcome, Vault
 
 
 class CircuitFormat(StrEnum):
@@ -123,23 +128,51 @@ def export(
         CircuitFormat | None,
         typer.Option("--format", help="circuit, json (.json) or Graphviz's dot (.dot). Default: as FILE is called."),
     ] = None,
+    request: given.RequestId = None,
+    operator: given.Operator = None,
+    private_key: given.Key = None,
     json: given.Json = False,
 ) -> None:
-    """Write the serving circuit alone into a file: it answers questions, and holds no record and no state."""
+    """Write the serving circuit alone into a file: it answers questions, and holds no record and no state.
+
+    The ledger takes note of who took which model, and when. Where the vault cannot be written, the circuit is exported
+    all the same, and a notice says that it was not entered.
+    """
+    from unlearnspn.vault.exports import write_circuit  # noqa: PLC0415
+
     require_free(output)
-    circuit = load_circuit(vault)
     suffixes = {".json": CircuitFormat.JSON, ".dot": CircuitFormat.DOT}
-    match format or suffixes.get(output.suffix.lower(), CircuitFormat.CIRCUIT):
-        case CircuitFormat.JSON:
-            write_new(output, circuit.to_json())
-        case CircuitFormat.DOT:
-            write_new(output, circuit.to_graphviz())
-        case _:
-            circuit.save(output)
+    form = format or suffixes.get(output.suffix.lower(), CircuitFormat.CIRCUIT)
+    if is_vault(vault):
+        circuit, entry = _export(
+            vault,
+            private_key,
+            lambda opened: opened.export(output, format=form.value, request_id=request, operator=operator),
+        )
+    else:
+        circuit, entry = load_circuit(vault), None
+        write_circuit(circuit, output, form.value)
     if json:
-        print_json({"path": str(output), "columns": circuit.columns, "digest": circuit.digest()})
+        print_json({"path": str(output), "columns": circuit.columns, "digest": circuit.digest(), "entry": entry})
     else:
         console().print(Text(f"{circuit!r} in {output}"))
+
+
+def _export(path: Path, key: Path | None, export: Callable[[Vault], Outcome]) -> tuple[Circuit, int | None]:
+    """Export the circuit, and enter that into the ledger if the vault can be written; return the entry's number."""
+    from unlearnspn.certificates import KeyFileError  # noqa: PLC0415
+    from unlearnspn.vault import VaultError  # noqa: PLC0415
+
+    try:
+        with open_vault(path, write=True, key=key) as opened:
+            certificate = export(opened).certificate
+            assert certificate is not None
+            return opened.circuit_, certificate.statement.link.entry
+    except (VaultError, KeyFileError) as error:
+        with open_vault(path) as opened:
+            export(opened)
+            print_notice(f"This was not entered into the ledger: {error}")
+            return opened.circuit_, None
 
 
 def register(app: typer.Typer) -> None:

@@ -94,12 +94,17 @@ def filled_rows(answer: Any, holes: Any, circuit: Circuit) -> list[list[Any]]:
 
 def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> None:
     """Write rows as CSV, or as JSON Lines if the file is called so; without a file they are printed."""
-    as_json = output is not None and output.suffix.lower() in _JSON_LINES
-    text = _json_lines(names, rows) if as_json else _csv(names, rows)
+    text = format_rows(names, rows, output)
     if output is None:
         sys.stdout.write(text)
     else:
         output.write_text(text, "utf-8", newline="")
+
+
+def format_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> str:
+    """Return rows as text: CSV, or JSON Lines if the file that they are for is called so."""
+    as_json = output is not None and output.suffix.lower() in _JSON_LINES
+    return _json_lines(names, rows) if as_json else _csv(names, rows)
 
 
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

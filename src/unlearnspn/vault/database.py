@@ -52,13 +52,7 @@ class Database:
     @classmethod
     def create(cls, path: Path) -> Self:
         """Make a new file, which must not be there yet; it is a vault once its first transaction is committed."""
-        try:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except FileExistsError as error:
-            raise VaultError(f"{path} is there already: choose another path, or open it") from error
-        except OSError as error:
-            raise VaultError(f"cannot create {path}: {error.strerror}") from error
-        database = cls(path, _connect(path))
+        database = cls(path, _create(path))
         database._connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         database._set_up()
         return database
@@ -146,6 +140,11 @@ class Database:
         with self._explained():
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+    def copy_to(self, path: Path) -> None:
+        """Copy one state of the file, page by page, into a file that is not there yet."""
+        with closing(_create(path)) as copy, self._explained():
+            self._connection.backup(copy)
 
     def changes_by_others(self) -> int:
         """Return a number that is another one after others have committed anything."""
@@ -250,6 +249,17 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise _explanation(self.path, error) from error
+
+
+def _create(path: Path) -> sqlite3.Connection:
+    """Make a file, which must not be there yet, for its owner only."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError as error:
+        raise VaultError(f"{path} is there already: choose another path, or open it") from error
+    except OSError as error:
+        raise VaultError(f"cannot create {path}: {error.strerror}") from error
+    return _connect(path)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unlearnspn.certificates import Envelope, KeyFile, PublicKey, SigningKey, Statement
@@ -42,24 +42,12 @@ class Home:
         if path.exists():
             raise VaultError(f"{path} is there already: choose another path, or open it")
         key = keys.read()[-1] if keys.path.exists() else keys.create()
-        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
-        journal = temporary.with_name(f"{temporary.name}-journal")
-        try:
-            with Database.create(temporary) as database, database.writing():
-                database.lay_out()
-                store, ledger = PageStore(database), Ledger(contents.vault)
-                contents.save(store)
-                ledger = ledger.append(database, state(ledger, key.public), [key])
-                write_seal(database, key, ledger, store.digest())
-            _put(temporary, path)
-        except FileExistsError as error:
-            raise VaultError(f"{path} is there already: choose another path, or open it") from error
-        except OSError as error:
-            raise VaultError(f"cannot create {path}: {error.strerror}") from error
-        finally:
-            for leftover in (temporary, journal):
-                leftover.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        with _new_file(path) as temporary, Database.create(temporary) as database, database.writing():
+            database.lay_out()
+            store, ledger = PageStore(database), Ledger(contents.vault)
+            contents.save(store)
+            ledger = ledger.append(database, state(ledger, key.public), [key])
+            write_seal(database, key, ledger, store.digest())
 
     def close(self) -> None:
         """Close the files."""
@@ -110,12 +98,23 @@ class Home:
 
     def tidy(self) -> None:
         """Take away what a crash may have left; only the one who may change the vault does so."""
+        self.keys.discard_leftovers()
         self._database.discard_journal()
         self._database.give_room_back()
 
     def forget(self) -> None:
         """Throw away what is in memory, which may be half changed; the next question reads it anew."""
         self._contents = None
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the vault into a new file, and read the copy once, all or nothing."""
+        with _new_file(path) as temporary:
+            self._database.copy_to(temporary)
+            copy = Home(temporary, self.keys, self._components, None)
+            try:
+                copy.contents()
+            finally:
+                copy.close()
 
     # -- changing --------------------------------------------------------------------------------------------------
 
@@ -157,6 +156,25 @@ class Home:
         with suppress(VaultError):  # room is given back another time
             self._database.give_room_back()
         return None if statement is None else ledger.last
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """Give a place beside a file that is to be made; the file has its name once it is complete, or not at all."""
+    if path.exists():
+        raise VaultError(f"{path} is there already: choose another path, or open it")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        yield temporary
+        _put(temporary, path)
+    except FileExistsError as error:
+        raise VaultError(f"{path} is there already: choose another path, or open it") from error
+    except OSError as error:
+        raise VaultError(f"cannot create {path}: {error.strerror}") from error
+    finally:
+        for leftover in (temporary, temporary.with_name(f"{temporary.name}-journal")):
+            leftover.unlink(missing_ok=True)
+    sync_folder(path.parent)
 
 
 def _put(temporary: Path, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -31,7 +32,9 @@ from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file
 from unlearnspn.vault.errors import VaultError
+from unlearnspn.vault.exports import write_circuit
 from unlearnspn.vault.forms import Batch, Form
+from unlearnspn.vault.held import HeldRecords, held_records
 from unlearnspn.vault.home import Home, key_file, resolve
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
@@ -336,9 +339,51 @@ class Vault(Queries):
         form = self._home.contents().form
         return text if form is None else form.read_id(text)
 
-    def export(self, path: PathLike) -> None:
-        """Write the serving circuit alone into a file, free of records and state; `Circuit.load` reads it."""
-        self.circuit_.save(path)
+    def access(self, ids: Any = None, *, subject: Any = None) -> HeldRecords:
+        """Return what is held on a person: all records of a subject, or some by their ids, as they were read."""
+        contents = self._home.contents()
+        names, _ = records_to_remove(contents, ids, subject, "error")
+        assert contents.form is not None
+        return held_records(contents.form, contents.find(names))
+
+    def export(
+        self,
+        path: PathLike,
+        *,
+        format: Literal["circuit", "json", "dot"] = "circuit",
+        request_id: str | None = None,
+        operator: str | None = None,
+    ) -> Outcome:
+        """Write the serving circuit alone into a file, free of records and state; `Circuit.load` reads it.
+
+        `format` is that of `Circuit.save`, JSON, or Graphviz's dot. Who took which model, and when, is entered into
+        the ledger; if the vault was opened for reading, it is not, and the outcome has no certificate.
+        """
+        asked, circuit = Asked.now(request_id, operator), self.circuit_
+        if self._home.is_writable:
+            self._home.require_writable()
+        contents, is_new = self._home.contents(), not os.path.exists(path)
+        write_circuit(circuit, path, format)
+        certificate = None
+        if self._home.is_writable:
+            counts = Counts(0, 0, len(contents))
+            try:
+                with self._changing():
+                    certificate = self._commit(contents, Action.EXPORT, asked, contents.commitments, counts)
+            except BaseException:
+                if is_new:
+                    os.unlink(path)
+                raise
+        return Outcome(certificate, None, 0, 0, len(contents))
+
+    def backup(self, path: PathLike) -> None:
+        """Write a consistent copy of the vault into a new file, whatever others do meanwhile.
+
+        It is a vault like this one, as it is now: what is removed later stays in the copy. The private key is not in
+        it.
+        """
+        self._home.contents()
+        self._home.copy_to(resolve(path))
 
     # -- evidence --------------------------------------------------------------------------------------------------
 
