@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledgers import EFFORT, SETTINGS, SOFTWARE, MadeLedger, commitments, make_ledger, request
-from unlearnspn.certificates import Action, Counts, Envelope, SigningKey, Statement, audit_ledger
+from unlearnspn.certificates import Action, Counts, Envelope, Request, SigningKey, Statement, audit_ledger
 from unlearnspn.certificates.findings import Finding
 
 LEDGER = make_ledger(3)
@@ -99,6 +99,34 @@ def test_signed_entries_must_continue_what_was_before(changes: dict[str, object]
     assert failure.check == "continuity"
     assert failure.entry == 3
     assert message in failure.message
+
+
+@pytest.mark.parametrize(
+    ("received", "completed", "message"),
+    [
+        ("2026-03-01T00:00:01Z", "2026-03-01T00:00:00Z", "before it was received on 2026-03-01T00:00:01Z"),
+        ("2026-01-01T00:00:00Z", "2026-01-31T09:30:00Z", "before entry 2 on 2026-01-31T09:30:01Z"),
+    ],
+)
+def test_dates_that_cannot_be_are_found(received: str, completed: str, message: str) -> None:
+    ledger = make_ledger(0)
+    counts, same = Counts(0, 5, 105), ledger.last.after
+    asked = Request("r-9", received, completed, "registry")
+    ledger.add(Statement(Action.ADDITION, ledger.link(), asked, SOFTWARE, counts, same, commitments(9), SETTINGS))
+    [failure] = audit_ledger(ledger.entries).failures
+    assert (failure.check, failure.entry) == ("dates", 3)
+    assert message in failure.message
+
+
+def test_an_export_changes_nothing() -> None:
+    ledger = make_ledger(0)
+    counts, same = Counts(0, 0, 100), ledger.last.after
+    taken = Statement(Action.EXPORT, ledger.link(), request(), SOFTWARE, counts, same, same, SETTINGS)
+    ledger.add(taken)
+    assert audit_ledger(ledger.entries)
+    other = Statement(Action.EXPORT, ledger.link(), request(), SOFTWARE, counts, same, commitments(9), SETTINGS)
+    ledger.add(other)
+    assert failures(ledger.entries) == [(4, "continuity")]
 
 
 def test_a_rotation_changes_nothing_but_the_key() -> None:

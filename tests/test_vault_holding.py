@@ -13,6 +13,7 @@ from command_line import run, run_json
 from unlearnspn import Circuit, Vault, VaultError
 from unlearnspn.certificates import audit_ledger
 from unlearnspn.errors import RecordIdError
+from unlearnspn.vault import ledger
 from vault_states import people
 
 TABLE = people(150).assign(visits=range(150))
@@ -196,3 +197,27 @@ def test_verify_says_that_an_old_copy_cannot_be_told_and_prints_the_head(path):
     assert (described["head"], described["head_checked"]) == (head, False)
     run("verify", "old.uspn", "--quick")
     assert "the end was cut off" in run("verify", "old.uspn", "--quick", "--head", head, code=1).stdout
+
+
+# -- dates ---------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_received_in_the_future(path):
+    with Vault.open(path, write=True) as vault:
+        with pytest.raises(
+            ValueError, match="cannot have been received on 2999-01-01T00:00:00Z, which is in the future"
+        ):
+            vault.unlearn("c-1", received="2999-01-01T00:00:00Z")
+        assert len(vault) == 150
+    run("unlearn", "people.uspn", "--id", "c-1", "--received", "2999-01-01", "--yes", code=4)
+
+
+def test_a_clock_that_is_behind_the_ledger_stops_every_change(path, monkeypatch):
+    with Vault.open(path, write=True) as vault:
+        monkeypatch.setattr(ledger, "utc_now", lambda: "2020-01-01T00:00:00Z")
+        with pytest.raises(VaultError, match=r"the clock of this machine is wrong, .*: .* before entry 2"):
+            vault.unlearn("c-1")
+        assert len(vault) == 150
+        monkeypatch.undo()
+        vault.unlearn("c-1")
+        assert vault.verify(relearn=False)
