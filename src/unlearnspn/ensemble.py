@@ -6,6 +6,7 @@ import math
 import struct
 import time
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import compress
 from typing import Any, NamedTuple
@@ -21,7 +22,8 @@ from unlearnspn.ids import RecordId, require_found
 from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.leaves import check_support
 from unlearnspn.leaves.categorical import UNSEEN
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Facts, Model, Settings
+from unlearnspn.publishing import Publication
 from unlearnspn.report import Report
 from unlearnspn.subsampling import Subsampling
 from unlearnspn.tables import Table
@@ -34,7 +36,7 @@ Digests = tuple[str, str] | None
 class Ensemble:
     """Models, each of its own subsample; a pure function of settings, subsampling and records, as each of them is.
 
-    A member that no record falls to is None.
+    A member that no record falls to is None. Threads may use it as they may use a model.
     """
 
     def __init__(self, settings: Settings, subsampling: Subsampling, members: Sequence[Model | None]) -> None:
@@ -42,14 +44,19 @@ class Ensemble:
         self.settings = settings
         self.subsampling = subsampling
         self.members = list(members)
-        self.digests = self._digest([_digests_of(member) for member in members])
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
+        #: The type of the array in which classes are given back.
+        self.label_dtype = ""
         self._ids = {item: None for member in self.learned for item in member.ids}
-        self._circuit: Circuit | None = None
+        digests = self._digest([_digests_of(member) for member in members])
+        self._publication = Publication(Facts(len(self._ids), digests))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_circuit": None}
+        return {**vars(self), "_publication": self._publication.facts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({**state, "_publication": Publication(state["_publication"])})
 
     @classmethod
     def learn(cls, settings: Settings, subsampling: Subsampling, ids: Sequence[RecordId], table: Table) -> Ensemble:
@@ -63,9 +70,20 @@ class Ensemble:
         ensemble.origin = table.origin
         return ensemble
 
+    def snapshot(self) -> Ensemble:
+        """Return an ensemble of its own, which no request to this one changes."""
+        members = [None if member is None else member.snapshot() for member in self.members]
+        taken = copy(self)
+        taken.members, taken._ids = members, self._ids.copy()
+        return taken
+
+    def learn_alike(self, ids: Sequence[RecordId], table: Table) -> Ensemble:
+        """Learn from scratch, with the same settings."""
+        return Ensemble.learn(self.settings, self.subsampling, ids, table)
+
     def relearn(self) -> Ensemble:
         """Learn from scratch on the records now held."""
-        return Ensemble.learn(self.settings, self.subsampling, *self.export())
+        return self.learn_alike(*self.export())
 
     def export(self) -> tuple[list[RecordId], Table]:
         """Return all records in the order of their ids, each as the first member has it that should hold it."""
@@ -91,7 +109,7 @@ class Ensemble:
     @property
     def n_records(self) -> int:
         """How many records are held."""
-        return len(self._ids)
+        return self._publication.facts.n_records
 
     @property
     def string_ids(self) -> bool:
@@ -105,16 +123,24 @@ class Ensemble:
     @property
     def circuit(self) -> Circuit:
         """The mixture of the members' circuits, each by its number of records; made when it is first asked for."""
-        if self._circuit is None:
-            sizes = [len(member.records) for member in self.learned]
-            weights = [math.log(size / sum(sizes)) for size in sizes]
-            self._circuit = mix([member.circuit for member in self.learned], weights, UNSEEN, self.origin)
-        return self._circuit
+        return self._publication.circuit(self._mix)
+
+    def _mix(self) -> Circuit:
+        sizes = [len(member.records) for member in self.learned]
+        weights = [math.log(size / sum(sizes)) for size in sizes]
+        return mix([member.circuit for member in self.learned], weights, UNSEEN, self.origin)
 
     def check_support(self, table: Table) -> None:
         """Raise unless the leaves can model the values of a table beside those of the records held."""
         for member in self.learned:
             check_support(self.settings.leaves, table, member.records.encoding)
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """The digests of the released model, and everything kept."""
+        known = self._publication.facts.digests
+        assert known is not None
+        return known
 
     def digest(self) -> str:
         """Digest the released model."""
@@ -141,6 +167,9 @@ class Ensemble:
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
         """Remove some records and add others, all or nothing; members that hold none of them are not touched."""
+        return self._publication.take_turn(self._mix, lambda: self._revise(minus, ids, table, dry_run))
+
+    def _revise(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool) -> Report:
         require_found(minus, self.holds(minus).tolist())
         if len(self._ids) - len(minus) + len(ids) == 0:
             raise LastRecordError(
@@ -199,8 +228,7 @@ class Ensemble:
         for item in minus:
             del self._ids[item]
         self._ids.update(dict.fromkeys(ids))
-        self.digests = after
-        self._circuit = None
+        self._publication.publish(Facts(len(self._ids), after))
 
 
 def member_settings(settings: Settings, subsampling: Subsampling, member: int) -> Settings:

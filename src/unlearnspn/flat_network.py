@@ -270,7 +270,7 @@ class FlatNetwork:
     def compacted(self) -> FlatNetwork:
         """Return the same network without the words that belong to nobody, and nothing that tells how it came about."""
         packed = FlatNetwork(self.inside)
-        vars(packed).update(vars(self))
+        vars(packed).update({**vars(self), "outdated": []})
         packed._move_together()
         packed._number_outside()
         return packed

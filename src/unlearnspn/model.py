@@ -30,6 +30,7 @@ from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.network import Node
+from unlearnspn.publishing import Publication
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
 from unlearnspn.revision import Revision
@@ -108,8 +109,21 @@ class Settings:
         return Learner(records, encoding, min_rows, *blocks, keeps_answers)
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What is published of a model beside its circuit."""
+
+    n_records: int
+    #: Of the released model, and of everything kept; None until somebody asks for them.
+    digests: tuple[str, str] | None = None
+
+
 class Model:
-    """A learned network with its records; a pure function of settings and records, whatever the way it came about."""
+    """A learned network with its records; a pure function of settings and records, whatever the way it came about.
+
+    Requests may come in any thread, and are carried out one after another; `circuit`, `digests` and `n_records` may be
+    asked for meanwhile. Whoever reads the records and the network themselves has to keep requests away.
+    """
 
     def __init__(self, settings: Settings, records: Records, learner: Learner, network: FlatNetwork) -> None:
         self.settings = settings
@@ -118,18 +132,22 @@ class Model:
         self.network = network
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
+        #: The type of the array in which classes are given back; empty for the one that suits them.
+        self.label_dtype = ""
         #: Whether somebody wants to know what requests touch; and what the last one did.
         self.is_watched = False
         self.touched: Touched = EVERYTHING
+        #: None while nodes may be marked as not digested.
         self._digests: tuple[str, str] | None = None
         self._derivation = Derivation()
-        self._circuit: Circuit | None = None
+        self._publication = Publication(Facts(len(records)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "learner": None, "_digests": None, "_derivation": None, "_circuit": None}
+        return {**vars(self), "learner": None, "_digests": None, "_derivation": None, "_publication": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({**state, "_derivation": Derivation()})
+        self._publication = Publication(Facts(len(self.records)))
         self.learner = self.settings.learner(self.records, self.records.encoding)
 
     @classmethod
@@ -149,10 +167,26 @@ class Model:
         network.trim()
         return cls(settings, records, learner, network)
 
+    def snapshot(self) -> Model:
+        """Return a model of its own, which no request to this one changes."""
+        records = self.records.copied()
+        learner = self.settings.learner(records, records.encoding)
+        taken = Model(self.settings, records, learner, self.network.compacted())
+        taken.origin, taken.label_dtype, taken.is_watched = self.origin, self.label_dtype, self.is_watched
+        return taken
+
+    def export(self) -> tuple[list[RecordId], Table]:
+        """Return all records, with their ids."""
+        rows, encoding = self.records.rows, self.records.encoding
+        return self.records.ids_of(rows), self.records.export(rows, encoding)
+
+    def learn_alike(self, ids: Sequence[RecordId], table: Table) -> Model:
+        """Learn from scratch, with the same settings."""
+        return Model.learn(self.settings, ids, table)
+
     def relearn(self) -> Model:
         """Learn from scratch on the records now held."""
-        rows, encoding = self.records.rows, self.records.encoding
-        return Model.learn(self.settings, self.records.ids_of(rows), self.records.export(rows, encoding))
+        return self.learn_alike(*self.export())
 
     @property
     def root(self) -> Node:
@@ -167,7 +201,7 @@ class Model:
     @property
     def n_records(self) -> int:
         """How many records are held."""
-        return len(self.records)
+        return self._publication.facts.n_records
 
     @property
     def string_ids(self) -> bool:
@@ -185,11 +219,12 @@ class Model:
     @property
     def circuit(self) -> Circuit:
         """The circuit that serves the model; derived when it is first asked for after a change."""
-        if self._circuit is None:
-            _ = self.digests  # which name the parts that can be taken over
-            layout = lower(self._derivation.express(self.learner, self.network))
-            self._circuit = Circuit(layout, _domains(self.settings, self.records), self.origin)
-        return self._circuit
+        return self._publication.circuit(self._derive)
+
+    def _derive(self) -> Circuit:
+        self._digest()  # which names the parts that can be taken over
+        layout = lower(self._derivation.express(self.learner, self.network))
+        return Circuit(layout, _domains(self.settings, self.records), self.origin)
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
@@ -206,8 +241,19 @@ class Model:
     @property
     def digests(self) -> tuple[str, str]:
         """The digests of the released model, and everything kept; what did not change is not hashed again."""
+        known = self._publication.facts.digests
+        return self.settle() if known is None else known
+
+    def settle(self) -> tuple[str, str]:
+        """Digest again what a dry run has touched, and return the digests."""
+        with self._publication.derivation:
+            return self._digest()
+
+    def _digest(self) -> tuple[str, str]:
         if self._digests is None:
             self._digests = self.digest_as(self.learner, self.records.totals, self.records.multiset)
+        if self._publication.facts.digests is None:
+            self._publication.publish(Facts(len(self.records), self._digests))
         return self._digests
 
     def digest_as(self, learner: Learner, totals: Totals, multiset: Any) -> tuple[str, str]:
@@ -221,7 +267,10 @@ class Model:
     def revise(
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
-        """Remove some records and add others, all or nothing."""
+        """Remove some records and add others, all or nothing, once requests that came before are done."""
+        return self._publication.take_turn(self._derive, lambda: self._revise(minus, ids, table, dry_run))
+
+    def _revise(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool) -> Report:
         slots = self.records.find(minus)
         require_found(minus, (slots >= 0).tolist())
         if not ids and len(minus) == len(self.records):
@@ -229,7 +278,7 @@ class Model:
                 "this would remove the last record, and there is no model of no records: delete the model instead"
             )
         started = time.perf_counter()
-        before = self.digests
+        before = self._digest()
         with Uninterrupted() as uninterrupted:
             request = _Request(self, self.records.stage(slots, ids, table))
             try:
@@ -392,9 +441,13 @@ class _Request:
             self.model.touched = Touched(self.revision.touched())
 
     def commit(self) -> None:
-        """Make the change real, and wipe what it removes."""
+        """Make the change real, wipe what it removes, and publish the model as it is then."""
+        self._make_real()
+        self.model._digests = self.digests
+        self.model._publication.publish(Facts(self._n_records, self.digests))
+
+    def _make_real(self) -> None:
         model = self.model
-        model._circuit, model._digests = None, self.digests
         if self.recoded:
             model._derivation = Derivation()
         if self._fresh is not None:

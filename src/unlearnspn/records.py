@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -141,6 +141,14 @@ class Records:
             coders[v] = CategoricalCoder.by_code(_variable_key(v), categories[v])
         self._total(rows, parts, coders)
         self._complete(rows, [coders[v] for v in range(len(coders))])
+
+    def copied(self) -> Records:
+        """Return records that no change to these reaches."""
+        copied = copy(self)
+        for name in _BY_SLOT:
+            setattr(copied, name, getattr(self, name).copy())
+        copied.index, copied.free, copied.totals = deepcopy(self.index), self.free.copy(), self.totals.copied()
+        return copied
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "totals": self.totals.without_slack()}

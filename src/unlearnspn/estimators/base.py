@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from threading import RLock
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -46,7 +47,11 @@ class Verification:
 
 
 class BaseUnlearner(Queries, BaseEstimator, ABC):
-    """What was learned, with its records; the estimators differ in what they learn, and from what."""
+    """What was learned, with its records; the estimators differ in what they learn, and from what.
+
+    Many threads may use one estimator. Whoever changes it, or reads the records and the network themselves, waits for
+    the turn; all others read `_model` once, and get their answers from what that has published.
+    """
 
     _model: Engine
 
@@ -117,7 +122,10 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         if target is not None:
             settings = replace(settings, target=len(feature_names))
         check_support(settings.leaves, table)
-        self._model = self._learn_engine(settings, names, table)
+        model = self._learn_engine(settings, names, table)
+        if target is not None:
+            model.label_dtype = target.dtype
+        self._model = model
         self._set_features(feature_names, named)
 
     @abstractmethod
@@ -140,47 +148,55 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def unlearn(self, ids: Any, *, missing: Literal["error", "ignore"] = "error", dry_run: bool = False) -> Report:
         """Remove records; the model is then the one that training without them gives."""
-        model = self._fitted()
+        self._fitted()
         names = read_ids(ids)
         require_unique(names)
         if missing not in ("error", "ignore"):
             raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
-        if missing == "ignore":
-            names = list(compress(names, model.holds(names)))
-        return model.revise(names, [], None, dry_run)
+        with self._turn():
+            model = self._fitted()
+            if missing == "ignore":
+                names = list(compress(names, model.holds(names)))
+            return model.revise(names, [], None, dry_run)
 
     def _learn(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Add records; without ids they are numbered on from the largest id there is."""
-        model = self._fitted()
-        table, names = self._read_more(X, ids, target)
-        existing = list(compress(names, model.holds(names)))
-        if existing:
-            raise RecordIdError(f"these ids exist already: {listing(existing)}; use rectify to replace their values")
-        return model.revise([], names, table, dry_run)
+        with self._turn():
+            model = self._fitted()
+            table, names = self._read_more(X, ids, target)
+            existing = list(compress(names, model.holds(names)))
+            if existing:
+                raise RecordIdError(
+                    f"these ids exist already: {listing(existing)}; use rectify to replace their values"
+                )
+            return model.revise([], names, table, dry_run)
 
     def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
         """Replace the values of existing records."""
-        model = self._fitted()
-        if ids is None and model.settings.schema.id_column is None:
-            raise RecordIdError("rectify needs the ids of the records to replace")
-        table, names = self._read_more(X, ids, target)
-        return model.revise(names, names, table, dry_run)
+        with self._turn():
+            model = self._fitted()
+            if ids is None and model.settings.schema.id_column is None:
+                raise RecordIdError("rectify needs the ids of the records to replace")
+            table, names = self._read_more(X, ids, target)
+            return model.revise(names, names, table, dry_run)
 
     # -- checking and reading --------------------------------------------------------------------------------------
 
     def digest(self) -> str:
         """Return the digest of the released model."""
-        return self._fitted().digest()
+        return self._fitted().digests[0]
 
     def state_digest(self) -> str:
         """Return the digest of everything kept."""
-        return self._fitted().state_digest()
+        return self._fitted().digests[1]
 
     def verify(self) -> Verification:
         """Learn from scratch on the records now held, and compare both digests."""
-        model = self._fitted()
-        fresh = model.relearn()
-        return Verification(model.digest(), fresh.digest(), model.state_digest(), fresh.state_digest())
+        with self._turn():
+            model = self._fitted()
+            (digest, state_digest), (ids, table) = model.digests, model.export()
+        fresh_digest, fresh_state_digest = model.learn_alike(ids, table).digests
+        return Verification(digest, fresh_digest, state_digest, fresh_state_digest)
 
     @property
     def circuit_(self) -> Circuit:
@@ -199,7 +215,8 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     @property
     def ids_(self) -> list[RecordId]:
         """The ids of the records held, in order."""
-        return self._fitted().ids
+        with self._turn():
+            return self._fitted().ids
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
@@ -213,8 +230,9 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def save(self, path: PathLike) -> None:
         """Write the model's settings and records into one file, from which `load` makes the same again."""
-        document = {"estimator": type(self).__name__, "parameters": self.get_params(deep=False), **self._extra()}
-        self._write_engine(path, document)
+        with self._turn():
+            document = {"estimator": type(self).__name__, "parameters": self.get_params(deep=False), **self._extra()}
+            self._write_engine(path, document)
 
     @classmethod
     def load(cls, path: PathLike, components: Iterable[type] = ()) -> Self:
@@ -254,7 +272,20 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         self._model = model
         self._set_features(model.settings.schema.names[:n_features], named)
 
+    def __getstate__(self) -> dict[str, Any]:
+        with self._turn():
+            # A copy, for it may be what the estimator itself looks its attributes up in.
+            state = {name: value for name, value in super().__getstate__().items() if name != "_turns"}
+            if "_model" in state:
+                state["_model"] = self._model.snapshot()
+            return state
+
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _turn(self) -> RLock:
+        """Return what is held by the one whose turn it is; made when it is first asked for, as no parameter is."""
+        turns: RLock = self.__dict__.setdefault("_turns", RLock())
+        return turns
 
     def _fitted(self) -> Engine:
         if not self.__sklearn_is_fitted__():
@@ -307,8 +338,9 @@ class BaseSPN(BaseUnlearner):
     @property
     def root_(self) -> NodeView:
         """The network, for reading."""
-        model = self._fitted()
-        return NodeView(model.learner, model.root)
+        with self._turn():
+            model = self._fitted()
+            return NodeView(model.learner, model.root)
 
     @property
     def min_rows_(self) -> int:

@@ -45,44 +45,51 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
         """Learn from a table and the class of each row; `ids` as in `SPN.fit`."""
         features = open_table(X)
         target = read_target(y, target_name(y, features), features.library)
-        self._fit(X, ids, target)
-        self._label_dtype = target.dtype
+        with self._turn():
+            self._fit(X, ids, target)
         return self
 
     def learn(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
         """Add records, of known classes or new ones; without ids they are numbered on from the largest id there is."""
-        return self._learn(X, ids, dry_run, self._read_target(y))
+        with self._turn():
+            return self._learn(X, ids, dry_run, self._read_target(y))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, *, ids: Any = None) -> Self:
         """Add records, or fit if this is the first call; `classes` need not be known beforehand, and is ignored."""
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X, y, ids=ids)
-        self.learn(X, y, ids)
+        with self._turn():
+            if not self.__sklearn_is_fitted__():
+                return self.fit(X, y, ids=ids)
+            self.learn(X, y, ids)
         return self
 
     def rectify(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
         """Replace the values and classes of existing records."""
-        return self._rectify(X, ids, dry_run, self._read_target(y))
+        with self._turn():
+            return self._rectify(X, ids, dry_run, self._read_target(y))
 
     @property
     def target_(self) -> str:
         """The name of the classes' column."""
-        return self._fitted().settings.schema.names[-1]
+        return _target_of(self._fitted())
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The classes of the records held, in order."""
-        return as_labels(self.circuit_.categories(self.target_), self._label_dtype)
+        model = self._fitted()
+        return _labels(model, model.circuit)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        model = self._fitted()
+        circuit = model.circuit
+        return np.asarray(_labels(model, circuit)[self._probabilities(model, circuit, X).argmax(axis=1)])
 
     def predict_proba(self, X: Any, *, target: str | None = None) -> npt.NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of `classes_`, or those of another column."""
-        if target is None:
-            self._check_features(X)
-        return super().predict_proba(X, target=self.target_ if target is None else target)
+        if target is not None:
+            return super().predict_proba(X, target=target)
+        model = self._fitted()
+        return self._probabilities(model, model.circuit, X)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the logarithms of `predict_proba`."""
@@ -92,34 +99,42 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-density of the features of each row; missing values are marginalised."""
-        return self._features.score_samples(X)
+        model = self._fitted()
+        circuit, target = model.circuit, _target_of(model)
+        return circuit.marginal([name for name in circuit.columns if name != target]).score_samples(X)
 
-    @property
-    def _features(self) -> Circuit:
-        """The circuit of the features alone."""
-        circuit = self.circuit_
-        return circuit.marginal([name for name in circuit.columns if name != self.target_])
-
-    def _check_features(self, X: Any) -> None:
-        """Refuse arrays that have the classes' column, which only a name can tell from one more feature."""
-        self._fitted()
-        table = open_table(X)
-        if not table.named(table.positions(None)) and len(table.names) != self.n_features_in_:
+    def _probabilities(self, model: Engine, circuit: Circuit, X: Any) -> npt.NDArray[np.float64]:
+        """Return those of the classes."""
+        # Only a name can tell the classes' column from one more feature.
+        table, n_features = open_table(X), len(model.settings.schema.names) - 1
+        if not table.named(table.positions(None)) and len(table.names) != n_features:
             raise InvalidTableError(
-                f"X has {len(table.names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                f"X has {len(table.names)} features, but {type(self).__name__} is expecting {n_features} "
                 "features as input"
             )
+        return circuit.predict_proba(X, target=_target_of(model))
 
     def _read_target(self, y: Any) -> Target:
         """Read the classes of more records."""
-        origin = self._fitted().origin
-        return read_target(y, self.target_, Library.LISTS if origin is None else origin.library)
+        model = self._fitted()
+        origin = model.origin
+        return read_target(y, _target_of(model), Library.LISTS if origin is None else origin.library)
 
     def _extra(self) -> dict[str, Any]:
-        return {**super()._extra(), "labels": self._label_dtype}
+        return {**super()._extra(), "labels": self._fitted().label_dtype}
 
     def _restore(self, model: Engine, document: Mapping[str, Any]) -> None:
-        super()._restore(model, document)
         labels = document["labels"]
         np.dtype(labels or None)  # raises if it is none
-        self._label_dtype = labels
+        model.label_dtype = labels
+        super()._restore(model, document)
+
+
+def _target_of(model: Engine) -> str:
+    """Return the name of the classes' column."""
+    return model.settings.schema.names[-1]
+
+
+def _labels(model: Engine, circuit: Circuit) -> npt.NDArray[Any]:
+    """Return the classes that a circuit of a model knows, in order."""
+    return as_labels(circuit.categories(_target_of(model)), model.label_dtype)

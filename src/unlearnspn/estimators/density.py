@@ -24,7 +24,8 @@ class DensityEstimator(DensityMixin, BaseUnlearner):
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
         """Learn from a table; `ids` is a column's name or the records' ids, 0…n-1 by default."""
-        self._fit(X, ids)
+        with self._turn():
+            self._fit(X, ids)
         return self
 
     def learn(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
@@ -33,9 +34,10 @@ class DensityEstimator(DensityMixin, BaseUnlearner):
 
     def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
         """Add records, or fit if this is the first call."""
-        if not self.__sklearn_is_fitted__():
-            return self.fit(X, ids=ids)
-        self.learn(X, ids)
+        with self._turn():
+            if not self.__sklearn_is_fitted__():
+                return self.fit(X, ids=ids)
+            self.learn(X, ids)
         return self
 
     def rectify(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:

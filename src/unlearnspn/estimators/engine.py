@@ -17,10 +17,16 @@ from unlearnspn.tables.origins import Origin
 
 
 class Engine(Protocol):
-    """Records and what was learned from them; a pure function of settings and records."""
+    """Records and what was learned from them; a pure function of settings and records.
+
+    `circuit`, digests and `n_records` may be asked for in any thread at any time. For all else requests must be kept
+    away, but for `revise`, which has others wait.
+    """
 
     #: What the records' table was like, so that tables are given back alike.
     origin: Origin | None
+    #: The type of the array in which classes are given back; empty for the one that suits them.
+    label_dtype: str
 
     @property
     def settings(self) -> Settings:
@@ -48,14 +54,18 @@ class Engine(Protocol):
     def check_support(self, table: Table) -> None:
         """Raise unless the leaves can model the values of a table beside those of the records held."""
 
-    def digest(self) -> str:
-        """Digest the released model."""
+    @property
+    def digests(self) -> tuple[str, str]:
+        """The digests of the released model, and of everything kept."""
 
-    def state_digest(self) -> str:
-        """Digest everything kept."""
+    def snapshot(self) -> Engine:
+        """Return the same once more, which no request to this one changes."""
 
-    def relearn(self) -> Engine:
-        """Learn from scratch on the records now held."""
+    def export(self) -> tuple[list[RecordId], Table]:
+        """Return all records, with their ids."""
+
+    def learn_alike(self, ids: Sequence[RecordId], table: Table) -> Engine:
+        """Learn from scratch, with the same settings."""
 
     def revise(
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False

@@ -98,7 +98,8 @@ class SPNEnsemble(DensityEstimator):
     @property
     def roots_(self) -> list[NodeView]:
         """The networks of the members that have records, for reading."""
-        return [NodeView(member.learner, member.root) for member in self._fitted().learned]
+        with self._turn():
+            return [NodeView(member.learner, member.root) for member in self._fitted().learned]
 
     def _fitted(self) -> Ensemble:
         super()._fitted()

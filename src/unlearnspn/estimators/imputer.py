@@ -90,7 +90,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
         """Return the table with what is missing filled in, and without a column of ids."""
         model = self._fitted()
         rng = np.random.default_rng(derive_key(model.settings.seed, "impute"))
-        filled = self.impute(X, self.how, rng)
+        filled = model.circuit.impute(X, self.how, rng)
         frame = nw.from_native(filled, eager_only=True, pass_through=True)
         if not isinstance(frame, nw.DataFrame):
             return filled

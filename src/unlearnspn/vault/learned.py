@@ -156,7 +156,7 @@ class Learned:
     def save(self, store: PageStore) -> None:
         """Store what has changed since the last time."""
         model, records, network = self.model, self.model.records, self.model.network
-        _ = model.digests  # so that no node is marked as not digested
+        model.settle()  # so that no node is marked as not digested
         slots, stretches = None, None
         if not self._rewritten:
             slots = np.unique(np.concatenate([*self._slots, np.zeros(0, np.int64)]))
