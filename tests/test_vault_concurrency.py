@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -83,19 +82,11 @@ def test_a_reader_follows_whatever_the_writer_does(path):
             reader.score_samples(asked)
 
 
-def test_a_vault_belongs_to_the_thread_that_opened_it(path):
-    with Vault.open(path) as vault:
-        caught = []
-
-        def ask():
-            try:
-                vault.info()
-            except VaultError as error:
-                caught.append(str(error))
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        thread.join()
-    assert "opened by another thread" in caught[0]
-    with pytest.raises(VaultError, match="was closed here"):
-        vault.info()
+def test_a_vault_that_was_closed_says_so(path):
+    for write in (False, True):
+        with Vault.open(path, write=write) as vault:
+            vault.score_samples(features(people(3)))
+        for ask in (vault.info, lambda vault=vault: vault.score_samples(features(people(3)))):
+            with pytest.raises(VaultError, match="was closed here: open it again"):
+                ask()
+        vault.close()

@@ -266,7 +266,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         # Also for reading: whoever comes first after a crash takes back what was left undone.
         uri = f"{path.absolute().as_uri()}?mode=rw"
-        return sqlite3.connect(uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None)
+        # Whoever has a vault open sees to it that its threads take turns.
+        return sqlite3.connect(uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise _explanation(path, error) from error
 
@@ -295,7 +296,7 @@ def require_file(path: Path) -> None:
 
 def _explanation(path: Path, error: sqlite3.Error) -> VaultError:
     if isinstance(error, sqlite3.ProgrammingError):
-        return VaultError(f"{path} was closed here, or opened by another thread: open it again, once in each thread")
+        return VaultError(f"{path} was closed here: open it again")
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return VaultBusyError(f"{path} is in use: others have been reading or changing it for too long; try again")

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 
 from unlearnspn.certificates import Envelope, KeyFile, PublicKey, SigningKey, Statement
 from unlearnspn.ids import RecordId
@@ -29,6 +30,10 @@ class Home:
         self._components = tuple(components)
         self._lock = lock
         self._database = Database.open(path)
+        #: Another connection, which tells readers in any thread whether others have changed anything.
+        self._watch: Database | None = None
+        self._watching = Lock()
+        self._watched = 0
         self._contents: Contents | None = None
         self._store: PageStore
         self.ledger: Ledger
@@ -53,6 +58,9 @@ class Home:
         """Close the files."""
         self._contents = None
         self._database.close()
+        with self._watching:
+            if self._watch is not None:
+                self._watch.close()
         if self._lock is not None:
             self._lock.release()
 
@@ -68,6 +76,16 @@ class Home:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
+    def has_changed(self) -> bool:
+        """Tell, in any thread, whether others may have changed the vault since it was read."""
+        return self._changes_watched() != self._watched
+
+    def _changes_watched(self) -> int:
+        with self._watching:
+            if self._watch is None:
+                self._watch = Database.open(self.path)
+            return self._watch.changes_by_others()
+
     def contents(self) -> Contents:
         """Return what the vault holds now; whatever others have changed since the last time is read anew."""
         if self._contents is None or self._database.changes_by_others() != self._version:
@@ -78,6 +96,8 @@ class Home:
         return self._contents
 
     def _read(self) -> Contents:
+        if not self.is_writable:
+            self._watched = self._changes_watched()
         with self._database.reading():
             self._version = self._database.changes_by_others()
             self._database.require_whole()

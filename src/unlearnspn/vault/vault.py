@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar, cast
 
 from sklearn.exceptions import NotFittedError
 
@@ -25,6 +26,7 @@ from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.ids import RecordId
+from unlearnspn.publishing import Publication
 from unlearnspn.report import Report
 from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.auditing import audit_vault
@@ -45,13 +47,27 @@ from unlearnspn.vault.progress import Progress, tell
 from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
 from unlearnspn.views import NodeView
 
+M = TypeVar("M", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def _in_turn(method: M) -> M:
+    """Have a method wait until no other thread is at work on the vault."""
+
+    @wraps(method)
+    def call(vault: Vault, *arguments: Any, **named: Any) -> Any:
+        return vault._take_turn(lambda: method(vault, *arguments, **named))
+
+    return cast(M, call)
+
 
 class Vault(Queries):
     """Records, model and ledger in one file, that survives crashes and keeps evidence of what it forgot.
 
     `create` makes one, `open` opens it: any number of readers, and one writer (``write=True``). A vault that is open
     answers all questions that a model answers (`score_samples`, `probability`, `sample`, `impute`, …), always about the
-    records that it holds at that moment. Use it as a context manager.
+    records that it holds at that moment. Use it as a context manager. Many threads may use one vault: requests take
+    turns, and questions are answered meanwhile.
 
     >>> from tempfile import TemporaryDirectory
     >>> import pandas as pd
@@ -76,6 +92,7 @@ class Vault(Queries):
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._publication = Publication(None)
 
     @classmethod
     def create(
@@ -144,6 +161,7 @@ class Vault(Queries):
             raise
         return cls(home)
 
+    @_in_turn
     def close(self) -> None:
         """Close the vault; it is complete on the disk at any time."""
         self._home.close()
@@ -158,6 +176,7 @@ class Vault(Queries):
 
     # -- records and models ----------------------------------------------------------------------------------------
 
+    @_in_turn
     def ingest(
         self,
         tables: Any,
@@ -202,6 +221,7 @@ class Vault(Queries):
                 certificate = None
         return Outcome(certificate, report, 0, added, len(self), skipped)
 
+    @_in_turn
     def fit(
         self,
         *,
@@ -225,6 +245,7 @@ class Vault(Queries):
             tell(progress, "store", 1)
         return Outcome(certificate, None, 0, 0, len(contents))
 
+    @_in_turn
     def unlearn(
         self,
         ids: Any = None,
@@ -271,6 +292,7 @@ class Vault(Queries):
             tell(progress, "store", 1)
         return Outcome(certificate, report, len(names), 0, len(contents), openings=tuple(openings))
 
+    @_in_turn
     def learn(
         self,
         table: Any,
@@ -295,6 +317,7 @@ class Vault(Queries):
         action = Action.INGEST if contents.learned is None else Action.ADDITION
         return self._revise(action, asked, [], batch, form, progress)
 
+    @_in_turn
     def rectify(
         self,
         table: Any,
@@ -319,21 +342,41 @@ class Vault(Queries):
     @property
     def circuit_(self) -> Circuit:
         """The circuit that serves the model as it is now; what others have removed meanwhile is not in it."""
+        if not self._home.is_writable and self._home.has_changed():
+            self._take_turn(lambda: None)
+        return self._publication.circuit(self._derive)
+
+    def _derive(self) -> Circuit:
         return self._learned().model.circuit
 
+    def _take_turn(self, act: Callable[[], T]) -> T:
+        """Do something when no other thread is at work on the vault; within a turn, at once."""
+
+        def act_and_publish() -> T:
+            try:
+                return act()
+            finally:
+                self._publication.publish(None)
+
+        return act() if self._publication.has_turn else self._publication.take_turn(self._derive, act_and_publish)
+
     @property
+    @_in_turn
     def root_(self) -> NodeView:
         """The network as it is now, for reading."""
         return self._learned().estimator.root_
 
+    @_in_turn
     def __len__(self) -> int:
         return len(self._home.contents())
 
+    @_in_turn
     def ids(self) -> list[RecordId]:
         """Return the ids of all records, in order."""
         contents = self._home.contents()
         return sorted(contents.drafts.ids) if contents.learned is None else contents.learned.model.ids
 
+    @_in_turn
     def read_id(self, text: str) -> RecordId:
         """Read an id as people type it: a number if the records have numbers."""
         form = self._home.contents().form
@@ -387,21 +430,25 @@ class Vault(Queries):
 
     # -- evidence --------------------------------------------------------------------------------------------------
 
+    @_in_turn
     def info(self) -> Info:
         """Return what the vault is and holds."""
         return describe(self._home)
 
+    @_in_turn
     def log(self, first: int = 0) -> list[Envelope]:
         """Return the entries of the ledger, from one on."""
         with self._home.database.reading():
             return [Envelope.decode(encoded) for encoded in entries(self._home.database, first)]
 
     @property
+    @_in_turn
     def public_key(self) -> PublicKey:
         """The public key that fits the private key in use."""
         self._home.contents()
         return self._home.public_key
 
+    @_in_turn
     def verify(
         self,
         key: PublicKey | None = None,
@@ -416,6 +463,7 @@ class Vault(Queries):
         """
         return audit_vault(self._home, key, head, relearn, progress)
 
+    @_in_turn
     def rotate_key(self, *, request_id: str | None = None, operator: str | None = None) -> Outcome:
         """Sign with a new private key from now on; the old one introduces it in the ledger and is then wiped."""
         old, asked, home = self._home.require_writable(), Asked.now(request_id, operator), self._home
@@ -437,6 +485,7 @@ class Vault(Queries):
             home.keys.settle(new.public.id)
         return Outcome(certificate, None, 0, 0, len(contents))
 
+    @_in_turn
     def turn_guard_on(self) -> None:
         """Tell from now on when removed ids or subjects come back; a keyed hash of them is kept, never an id."""
         key = self._home.require_writable()
