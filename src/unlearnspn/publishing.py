@@ -78,8 +78,8 @@ class Publication(Generic[F]):
         Where other threads read, the circuit is derived first if there is none: so they need not wait until it is done.
         """
         with self._turn:
-            self._owner = self._last_owner = get_ident()
             try:
+                self._owner = self._last_owner = get_ident()
                 with self.derivation:
                     self._prepare(derive)
                     if self._edition.circuit is None:
