@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -109,8 +109,7 @@ class Settings:
         return Learner(records, encoding, min_rows, *blocks, keeps_answers)
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """What is published of a model beside its circuit."""
 
     n_records: int

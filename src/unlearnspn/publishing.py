@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock, get_ident
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from unlearnspn.circuit import Circuit
 
@@ -20,8 +19,7 @@ T = TypeVar("T")
 _NOBODY = 0
 
 
-@dataclass(frozen=True)
-class _Edition(Generic[F]):
+class _Edition(NamedTuple, Generic[F]):
     facts: F
     #: None until somebody asks for it.
     circuit: Circuit | None = None

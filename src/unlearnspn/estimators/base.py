@@ -148,13 +148,12 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def unlearn(self, ids: Any, *, missing: Literal["error", "ignore"] = "error", dry_run: bool = False) -> Report:
         """Remove records; the model is then the one that training without them gives."""
-        self._fitted()
-        names = read_ids(ids)
-        require_unique(names)
-        if missing not in ("error", "ignore"):
-            raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
         with self._turn():
             model = self._fitted()
+            names = read_ids(ids)
+            require_unique(names)
+            if missing not in ("error", "ignore"):
+                raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
             if missing == "ignore":
                 names = list(compress(names, model.holds(names)))
             return model.revise(names, [], None, dry_run)
@@ -284,7 +283,8 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def _turn(self) -> RLock:
         """Return what is held by the one whose turn it is; made when it is first asked for, as no parameter is."""
-        turns: RLock = self.__dict__.setdefault("_turns", RLock())
+        attributes = self.__dict__
+        turns: RLock = attributes.get("_turns") or attributes.setdefault("_turns", RLock())
         return turns
 
     def _fitted(self) -> Engine:
