@@ -382,6 +382,7 @@ class Vault(Queries):
         form = self._home.contents().form
         return text if form is None else form.read_id(text)
 
+    @_in_turn
     def access(self, ids: Any = None, *, subject: Any = None) -> HeldRecords:
         """Return what is held on a person: all records of a subject, or some by their ids, as they were read."""
         contents = self._home.contents()
@@ -389,6 +390,7 @@ class Vault(Queries):
         assert contents.form is not None
         return held_records(contents.form, contents.find(names))
 
+    @_in_turn
     def export(
         self,
         path: PathLike,
@@ -402,7 +404,7 @@ class Vault(Queries):
         `format` is that of `Circuit.save`, JSON, or Graphviz's dot. Who took which model, and when, is entered into
         the ledger; if the vault was opened for reading, it is not, and the outcome has no certificate.
         """
-        asked, circuit = Asked.now(request_id, operator), self.circuit_
+        asked, circuit = Asked.now(request_id, operator), self._learned().model.circuit
         if self._home.is_writable:
             self._home.require_writable()
         contents, is_new = self._home.contents(), not os.path.exists(path)
@@ -419,6 +421,7 @@ class Vault(Queries):
                 raise
         return Outcome(certificate, None, 0, 0, len(contents))
 
+    @_in_turn
     def backup(self, path: PathLike) -> None:
         """Write a consistent copy of the vault into a new file, whatever others do meanwhile.
 
