@@ -78,8 +78,8 @@ def assert_refused(request, error, culprit):
         (range(100, 112), r": 100, 101, 102, 103, 104, 105, 106, 107, 108, 109 and 2 more$"),
         ("3", r": '3'$"),
         ([3, 4, 3], r"more than once: 3$"),
-        ([3, None], r"missing in rows 1\b"),
-        (pd.Series([3, pd.NA], dtype="Int64"), r"missing in rows 1\b"),
+        ([3, None], r"missing in rows 2\b"),
+        (pd.Series([3, pd.NA], dtype="Int64"), r"missing in rows 2\b"),
         ([3.0], r"3\.0 is of type float"),
         ([True], r"True is of type bool"),
         ([3, 2**64], r"18446744073709551616"),
@@ -114,20 +114,20 @@ def test_missing_ignore_skips_unknown_ids_only():
     [
         ({"flag": None}, r"Missing columns: 'flag'"),
         ({"extra": [1, 2]}, r"unseen at fit: 'extra'"),
-        ({"size": [0.5, INF]}, r"'size' has infinite values in rows 1\b"),
-        ({"size": [-INF, 0.5]}, r"'size' has infinite values in rows 0\b"),
-        ({"size": pd.Series([0.5, "n/a"], dtype=object)}, r"'size'.*row 1 holds 'n/a'"),
-        ({"size": ["0.5", "1.5"]}, r"'size'.*row 0 holds '0.5'"),
-        ({"size": [True, False]}, r"'size'.*row 0 holds True"),
-        ({"colour": [1, 2]}, r"'colour'.*row 0 holds 1"),
-        ({"colour": pd.Series(["red", 2], dtype=object)}, r"'colour'.*row 1 holds 2"),
-        ({"flag": [0, 1]}, r"'flag'.*row 0 holds 0"),
-        ({"flag": ["yes", "no"]}, r"'flag'.*row 0 holds 'yes'"),
+        ({"size": [0.5, INF]}, r"'size' has infinite values in rows 2\b"),
+        ({"size": [-INF, 0.5]}, r"'size' has infinite values in rows 1\b"),
+        ({"size": pd.Series([0.5, "n/a"], dtype=object)}, r"'size'.*row 2 holds 'n/a'"),
+        ({"size": ["0.5", "1.5"]}, r"'size'.*row 1 holds '0.5'"),
+        ({"size": [True, False]}, r"'size'.*row 1 holds True"),
+        ({"colour": [1, 2]}, r"'colour'.*row 1 holds 1"),
+        ({"colour": pd.Series(["red", 2], dtype=object)}, r"'colour'.*row 2 holds 2"),
+        ({"flag": [0, 1]}, r"'flag'.*row 1 holds 0"),
+        ({"flag": ["yes", "no"]}, r"'flag'.*row 1 holds 'yes'"),
         ({"flag": pd.to_datetime(["2024-01-01", "2024-01-02"])}, r"'flag' has type Datetime"),
         # Nothing was ever seen in this column, but its type says numbers.
-        ({"blank": ["text", "more"]}, r"'blank'.*row 0 holds 'text'"),
-        ({"blank": [True, False]}, r"'blank'.*row 0 holds True"),
-        ({"blank": [1.0, INF]}, r"'blank' has infinite values in rows 1\b"),
+        ({"blank": ["text", "more"]}, r"'blank'.*row 1 holds 'text'"),
+        ({"blank": [True, False]}, r"'blank'.*row 1 holds True"),
+        ({"blank": [1.0, INF]}, r"'blank' has infinite values in rows 2\b"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(request_with, changed, culprit):
@@ -158,9 +158,9 @@ def test_columns_in_another_order_are_refused():
         ("learn", [70, 5], r"exist already: 5\b"),
         ("learn", range(4, 6), r"exist already: 4, 5\b"),
         ("learn", [70, 70], r"more than once: 70$"),
-        ("learn", [70, None], r"missing in rows 1\b"),
-        ("learn", [70, float("nan")], r"missing in rows 1\b"),
-        ("learn", pd.array([70, None], "Int64"), r"missing in rows 1\b"),
+        ("learn", [70, None], r"missing in rows 2\b"),
+        ("learn", [70, float("nan")], r"missing in rows 2\b"),
+        ("learn", pd.array([70, None], "Int64"), r"missing in rows 2\b"),
         ("learn", [70], r"1 ids for 2 rows"),
         ("learn", ["a", "b"], r"integers as ids, but 'a'"),
         ("learn", [70, 71.0], r"71\.0 is of type float"),
@@ -196,13 +196,13 @@ def test_the_last_record_stays():
         ([], None, InvalidTableError, "2D"),
         (pd.DataFrame(), None, InvalidTableError, "no columns"),
         (pd.DataFrame({"id": [1, 2]}), "id", InvalidTableError, "no columns|0 feature"),
-        ([[1.0], [INF]], None, InvalidTableError, r"'x0' has infinite values in rows 1\b"),
-        ([[1.0], ["x"]], None, InvalidTableError, r"'x0'.*row 1 holds 'x'"),
+        ([[1.0], [INF]], None, InvalidTableError, r"'x0' has infinite values in rows 2\b"),
+        ([[1.0], ["x"]], None, InvalidTableError, r"'x0'.*row 2 holds 'x'"),
         (TABLE[:2], [1, 1], RecordIdError, r"more than once: 1$"),
-        (TABLE[:2], [1, None], RecordIdError, r"missing in rows 1\b"),
+        (TABLE[:2], [1, None], RecordIdError, r"missing in rows 2\b"),
         (TABLE[:2], [1], RecordIdError, "1 ids for 2 rows"),
         (TABLE[:2], [1, "x"], RecordIdError, "all integers or all strings"),
-        (TABLE[:2].assign(key=["a", None]), "key", RecordIdError, r"missing in rows 1\b"),
+        (TABLE[:2].assign(key=["a", None]), "key", RecordIdError, r"missing in rows 2\b"),
         (TABLE[:2].assign(key=["a", "a"]), "key", RecordIdError, r"more than once: 'a'$"),
         (TABLE[:2], "key", InvalidTableError, "no column 'key'"),
         (TABLE[:2].to_numpy(), "key", InvalidTableError, "'key'"),
@@ -252,7 +252,7 @@ def test_a_refused_learn_leaves_no_trace_in_the_pickle():
     before = len(pickle.dumps(spn))
     n = 5000
     table = pd.DataFrame({"size": [SECRET_NUMBER] * n, "colour": [SECRET] * n, "flag": [True] * n, "blank": [INF] * n})
-    with pytest.raises(InvalidTableError, match=r"infinite values in rows 0, .* and 4990 more"):
+    with pytest.raises(InvalidTableError, match=r"infinite values in rows 1, .* and 4990 more"):
         spn.learn(table)
     assert_nothing_secret(spn)
     assert len(pickle.dumps(spn)) < before + 1000

@@ -54,7 +54,7 @@ def test_the_other_pair_is_refused_later():
     spn = SPN(leaves={"x0": Bernoulli()}, categorical_features=[0]).fit(object_table([None, None]))
     spn.learn(object_table([True]), ids=[5])
     before = spn.state_digest()
-    with pytest.raises(InvalidTableError, match="row 1 holds 1"):
+    with pytest.raises(InvalidTableError, match="row 2 holds 1"):
         spn.learn(object_table([None, 1]), ids=[6, 7])
     assert spn.state_digest() == before
     spn.unlearn(5)

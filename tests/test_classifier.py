@@ -231,10 +231,10 @@ def test_a_single_class_is_predicted_for_all():
     ],
 )
 def test_missing_classes_are_refused(y):
-    with pytest.raises(ValueError, match=r"y contains NaN: the classes of rows 7 are missing"):
+    with pytest.raises(ValueError, match=r"y contains NaN: the classes of rows 8 are missing"):
         SPNClassifier().fit(X, y)
     classifier = SPNClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match="rows 7 are missing"):
+    with pytest.raises(ValueError, match="rows 8 are missing"):
         classifier.learn(X, y)
 
 
@@ -243,8 +243,8 @@ def test_missing_classes_are_refused(y):
     [
         (None, "requires y to be passed, but the target y is None"),
         (Y[:-1], "X has 150 rows, but y has 149"),
-        (Y + 0.5, "Unknown label type: continuous. The class of row 0 is 0.5"),
-        (np.where(Y == 1, np.inf, Y), "y contains infinity: the classes of rows 50, 51"),
+        (Y + 0.5, "Unknown label type: continuous. The class of row 1 is 0.5"),
+        (np.where(Y == 1, np.inf, Y), "y contains infinity: the classes of rows 51, 52"),
         (Y + 2**60, "2\\*\\*53"),
         (np.column_stack([Y, Y]), "y should be a 1d array"),
         (pd.Series([1 if row < 3 else "a" for row in range(150)], dtype=object), "y mixes kinds of values"),

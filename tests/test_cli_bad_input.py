@@ -62,7 +62,7 @@ GOOD = "customer,person,age,city,member,cost\n"
         (f"{GOOD}x,p,3,Ulm,true,1\n".encode("utf-16-le"), "NUL character"),
         (f"{GOOD}x,p,3,{'U' * 1_000_000},true,1\n".encode(), "a cell has more than 131,072 characters"),
         (f"{GOOD}x,p,3,Ulm,true,1\nx,p,4,Ulm,true,1\n".encode(), "these occur more than once: 'x'"),
-        (f"{GOOD},p,3,Ulm,true,1\n".encode(), "ids are missing in rows 0"),
+        (f"{GOOD},p,3,Ulm,true,1\n".encode(), "ids are missing in rows 1"),
         (f"{GOOD}x,p,3,Ulm\n".encode(), "line 2 has 4 cells"),
         (b"\x89PNG\r\n\x1a\n\0\0", "is not utf-8"),
     ],

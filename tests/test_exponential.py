@@ -37,7 +37,7 @@ def test_extreme_values_have_finite_densities(values):
 
 def test_negative_values_are_refused():
     with pytest.raises(
-        InvalidTableError, match=r"the leaf 'exponential', which needs numbers of at least 0, but row 1 holds -1"
+        InvalidTableError, match=r"the leaf 'exponential', which needs numbers of at least 0, but row 2 holds -1"
     ):
         fitted(Exponential(), [0.0, -1.0])
     with pytest.raises(ValueError, match="min_mean=nan must be a positive number"):

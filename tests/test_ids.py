@@ -45,9 +45,9 @@ def test_strings_and_single_ids():
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, np.float64("nan")], ids=repr)
 def test_missing_ids_are_refused_by_row(missing):
-    with pytest.raises(RecordIdError, match=r"missing in rows 1, 3\b"):
+    with pytest.raises(RecordIdError, match=r"missing in rows 2, 4\b"):
         read_ids([1, missing, 2, missing])
-    with pytest.raises(RecordIdError, match=r"missing in rows 0\b"):
+    with pytest.raises(RecordIdError, match=r"missing in rows 1\b"):
         read_ids([missing, "a"])
 
 

@@ -224,7 +224,7 @@ def test_a_frame_keeps_its_index_and_types():
 @pytest.mark.parametrize("how", HOW)
 def test_rows_that_are_impossible_are_named(how):
     spn = SPN(leaves={"x0": "exponential"}).fit([[1.0, 2.0], [2.0, 3.0], [4.0, 5.0]])
-    with pytest.raises(ImpossibleEvidenceError, match=r"rows 1 have density 0.*mark those that cannot be as missing"):
+    with pytest.raises(ImpossibleEvidenceError, match=r"rows 2 have density 0.*mark those that cannot be as missing"):
         spn.impute([[1.0, None], [-1.0, None], [None, 3.0]], how=how)
     assert spn.impute([[-1.0, 2.0]], how=how).tolist() == [[-1.0, 2.0]]
 

@@ -49,7 +49,7 @@ def test_extreme_values_have_finite_densities(values):
 
 def test_what_is_not_positive_is_refused():
     with pytest.raises(
-        InvalidTableError, match=r"the leaf 'log-normal', which needs numbers above 0, but row 1 holds 0\.0"
+        InvalidTableError, match=r"the leaf 'log-normal', which needs numbers above 0, but row 2 holds 0\.0"
     ):
         fitted(LogNormal(), [1.0, 0.0])
     with pytest.raises(ValueError, match="min_std=-1 must be a positive number"):

@@ -46,12 +46,12 @@ def test_extreme_values_have_finite_probabilities(values):
 @pytest.mark.parametrize("value", [-1, 0.5, 2.0**54])
 def test_what_is_no_count_is_refused(value):
     with pytest.raises(
-        InvalidTableError, match=r"the leaf 'poisson', which needs whole numbers from 0 to 2.*but row 1 holds"
+        InvalidTableError, match=r"the leaf 'poisson', which needs whole numbers from 0 to 2.*but row 2 holds"
     ):
         fitted(Poisson(), [3, value])
     spn = fitted(Poisson(), [3, 4])
     before = spn.state_digest()
     for request in (spn.learn, spn.rectify):
-        with pytest.raises(InvalidTableError, match="row 0 holds"):
+        with pytest.raises(InvalidTableError, match="row 1 holds"):
             request(object_table([value]), ids=[1])
     assert spn.state_digest() == before

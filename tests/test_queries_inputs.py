@@ -146,7 +146,7 @@ def test_infinities_are_refused_wherever_they_are(spn, table, where, infinity):
     for row in (0, 17, 3000, N_ROWS - 1):
         rows = table.copy()
         rows[row, where] = infinity
-        with pytest.raises(InvalidTableError, match=rf"column 'x{where}' has infinite values in rows {row}"):
+        with pytest.raises(InvalidTableError, match=rf"column 'x{where}' has infinite values in rows {row + 1}"):
             spn.score_samples(rows)
         with pytest.raises(InvalidTableError, match="infinite"):
             spn.score_samples(rows.astype(np.float32))

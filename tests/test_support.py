@@ -36,7 +36,7 @@ def test_the_message_names_column_leaf_row_and_value():
     with pytest.raises(InvalidTableError) as caught:
         check_support([Gaussian(), Exponential()], table)
     assert str(caught.value) == (
-        "column 'x1' has the leaf 'exponential', which needs numbers of at least 0, but row 2 holds -2.5: "
+        "column 'x1' has the leaf 'exponential', which needs numbers of at least 0, but row 3 holds -2.5: "
         "correct it, mark it as missing, or choose another leaf"
     )
 
@@ -45,5 +45,5 @@ def test_categories_already_known_count():
     table = read_table(object_table([None, 1]))
     check_support([Bernoulli()], table)
     check_support([Bernoulli()], table, slice_of([0, None], categorical=True).encoding)
-    with pytest.raises(InvalidTableError, match="row 1 holds 1"):
+    with pytest.raises(InvalidTableError, match="row 2 holds 1"):
         check_support([Bernoulli()], table, slice_of([True, None], categorical=True).encoding)

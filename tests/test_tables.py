@@ -340,7 +340,7 @@ def test_an_id_column_beside_columns_named_by_integers():
 
 
 @pytest.mark.parametrize(
-    ("values", "odd"), [([1, 2.5, "x"], r"row 2 holds 'x'"), (["x", None, 3], "row 2 holds 3"), ([0, True], "True")]
+    ("values", "odd"), [([1, 2.5, "x"], r"row 3 holds 'x'"), (["x", None, 3], "row 3 holds 3"), ([0, True], "True")]
 )
 def test_a_column_that_mixes_kinds_is_refused_unless_declared(values, odd):
     table = pd.DataFrame({"m": pd.Series(values, dtype=object), "n": range(len(values))})

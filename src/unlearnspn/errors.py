@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,10 @@ class InvalidTableError(ValueError):
 
 class RecordIdError(ValueError):
     """The ids of a request do not fit the records: unknown, repeated, already there, or not ids at all."""
+
+
+class UnknownRecordError(RecordIdError):
+    """There are no records with these ids, or none of this subject."""
 
 
 class LastRecordError(ValueError):
@@ -40,6 +45,15 @@ def warn_outside(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "unlearnspn":
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth)
+
+
+def repeated(items: Iterable[str]) -> list[str]:
+    """Return what occurs more than once, in order.
+
+    >>> repeated(["b", "a", "c", "b", "a", "b"])
+    ['a', 'b']
+    """
+    return sorted(item for item, times in Counter(items).items() if times > 1)
 
 
 def listing(items: Iterable[Any], shown: int = _SHOWN) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.errors import RecordIdError, UnknownRecordError, listing
 from unlearnspn.hashing import Keys, mix_integer, mix_keys
 from unlearnspn.tables import is_missing
 
@@ -27,7 +27,7 @@ def read_ids(ids: Any) -> list[RecordId]:
     items = _as_list(ids)
     if _plain(items):
         return items
-    missing = [place for place, item in enumerate(items) if is_missing(item)]
+    missing = [row for row, item in enumerate(items, 1) if is_missing(item)]
     if missing:
         raise RecordIdError(f"ids are missing in rows {listing(missing)}: every record needs one")
     read = [_read_id(item) for item in items]
@@ -54,7 +54,7 @@ def require_found(ids: Sequence[RecordId], found: Sequence[bool]) -> None:
     """Raise if some ids are nobody's, and name them."""
     if not all(found):
         unknown = [item for item, is_found in zip(ids, found, strict=True) if not is_found]
-        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
+        raise UnknownRecordError(f"there are no records with these ids: {listing(unknown)}")
 
 
 def record_keys(ids: Sequence[RecordId]) -> Keys:

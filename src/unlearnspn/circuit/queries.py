@@ -205,7 +205,7 @@ def _require_possible(circuit: Circuit, batch: Batch, first_row: int) -> None:
     incomplete = batch.lacks_something(circuit.domains)
     impossible = np.flatnonzero(incomplete & (circuit._scorer.score(batch) == -np.inf))
     if impossible.size:
-        rows = listing((impossible + first_row).tolist())
+        rows = listing((impossible + first_row + 1).tolist())
         raise ImpossibleEvidenceError(
             f"rows {rows} have density 0 under the model, so nothing can be filled in: "
             "correct their values, or mark those that cannot be as missing"

@@ -19,6 +19,7 @@ from unlearnspn.errors import (
     InvalidTableError,
     LastRecordError,
     RecordIdError,
+    UnknownRecordError,
     UnseenCategoryWarning,
 )
 
@@ -93,6 +94,8 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
         return ExitCode.INTERRUPTED, "interrupted: what was not completed was not done; run it again"
     if isinstance(error, FileNotFoundError):
         return ExitCode.NOT_FOUND, f"there is no {error.filename}"
+    if isinstance(error, UnknownRecordError):
+        return ExitCode.NOT_FOUND, str(error)
     if isinstance(error, ImportError):
         return ExitCode.USAGE, str(error)
     input_errors = (InvalidTableError, RecordIdError, LastRecordError, InvalidEvidenceError, ImpossibleEvidenceError)

@@ -17,7 +17,6 @@ from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import open_vault, require_free, write_new
 from unlearnspn.cli.output import console, print_json, print_notice, progress
 from unlearnspn.cli.reporting import describe_outcome, show_outcome
-from unlearnspn.errors import RecordIdError
 
 if TYPE_CHECKING:
     from unlearnspn.certificates import Receipt
@@ -66,14 +65,11 @@ def unlearn(
     with open_vault(vault, write=not dry_run, key=private_key) as opened:
         names = None if ids is None else [opened.read_id(text) for text in ids]
         remove = partial(opened.unlearn, names, subject=subject, missing="ignore" if ignore_missing else "error")
-        try:
-            if not (dry_run or yes):
-                _ask(remove, ids, subject)
-            with progress(not json) as tell:
-                tell("remove", 0, 0)
-                outcome = remove(dry_run=dry_run, request_id=request, operator=operator, received=date)
-        except RecordIdError as error:
-            raise CommandError(ExitCode.NOT_FOUND, str(error)) from error
+        if not (dry_run or yes):
+            _ask(remove, ids, subject)
+        with progress(not json) as tell:
+            tell("remove", 0, 0)
+            outcome = remove(dry_run=dry_run, request_id=request, operator=operator, received=date)
     if json:
         _print_json(outcome, receipt)
     else:

@@ -98,11 +98,11 @@ def _check(column: Column) -> None:
     numbers = np.asarray(column.values, np.float64)
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
-        raise InvalidTableError(f"Input y contains infinity: the classes of rows {listing(infinite.tolist())}")
+        raise InvalidTableError(f"Input y contains infinity: the classes of rows {listing((infinite + 1).tolist())}")
     broken = np.flatnonzero(numbers != np.rint(numbers))
     if broken.size:
         raise InvalidTableError(
-            f"Unknown label type: continuous. The class of row {broken[0]} is {numbers[broken[0]]}: classes are "
+            f"Unknown label type: continuous. The class of row {broken[0] + 1} is {numbers[broken[0]]}: classes are "
             "strings, booleans or whole numbers. Divide y into classes, or convert it to strings"
         )
     if np.abs(numbers).max(initial=0.0) >= _LARGEST:
@@ -113,7 +113,7 @@ def _check(column: Column) -> None:
 
 def _missing(rows: npt.NDArray[np.int64]) -> InvalidTableError:
     return InvalidTableError(
-        f"Input y contains NaN: the classes of rows {listing(rows.tolist())} are missing. Leave these rows out; "
+        f"Input y contains NaN: the classes of rows {listing((rows + 1).tolist())} are missing. Leave these rows out; "
         "predict tells their classes afterwards"
     )
 

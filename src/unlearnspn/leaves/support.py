@@ -78,7 +78,7 @@ def check_support(leaves: Iterable[Supporting], table: Table, encoding: Encoding
     Traceback (most recent call last):
       ...
     unlearnspn.errors.InvalidTableError: column 'x0' has the leaf 'poisson', which needs whole numbers from 0 to \
-2**53, but row 2 holds -1.0: correct it, mark it as missing, or choose another leaf
+2**53, but row 3 holds -1.0: correct it, mark it as missing, or choose another leaf
     """
     for variable, (leaf, column) in enumerate(zip(leaves, table.columns, strict=True)):
         test = leaf.support.test
@@ -89,7 +89,7 @@ def check_support(leaves: Iterable[Supporting], table: Table, encoding: Encoding
         if odd is not None:
             row, value = odd
             raise InvalidTableError(
-                f"column {column.name!r} has the leaf {leaf.name!r}, which needs {leaf.support.words}, but row {row} "
+                f"column {column.name!r} has the leaf {leaf.name!r}, which needs {leaf.support.words}, but row {row + 1} "
                 f"holds {value!r}: correct it, mark it as missing, or choose another leaf"
             )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.errors import InvalidTableError, listing, repeated
 from unlearnspn.sources.cells import Cells
 from unlearnspn.sources.decoding import decode_lines, open_source
 from unlearnspn.sources.options import Options, Progress
@@ -85,7 +85,7 @@ def _header(names: list[str] | None, delimiter: str) -> list[str]:
     nameless = [place + 1 for place, name in enumerate(names) if not name.strip()]
     if nameless:
         raise InvalidTableError(f"the first line must name all columns, but these have no name: {listing(nameless)}")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     if twice:
         raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
     other = next((mark for mark in ";\t|," if mark != delimiter and mark in names[0]), None)

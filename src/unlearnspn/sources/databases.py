@@ -1,58 +1,88 @@
-"""Tables and queries of SQL databases: by URL through SQLAlchemy, or in DuckDB."""
+"""Tables and queries of database servers, by URL through SQLAlchemy; in transactions that cannot write."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.sources.libraries import load_library
+from unlearnspn.errors import InvalidTableError
+from unlearnspn.sources.libraries import load_library, package_of
 from unlearnspn.sources.options import Options
+from unlearnspn.sources.queries import ONLY_READ, Columns, choose, refusal, to_columns
 
-Columns = dict[str, list[Any]]
+#: The session, too: MariaDB ends the transaction before it drops a table, and looks only then whether it may.
+_MYSQL = ("SET SESSION TRANSACTION READ ONLY", "START TRANSACTION READ ONLY")
+#: How a transaction begins in which nothing can be written, neither rows nor tables.
+_READ_ONLY = {"postgresql": ("SET TRANSACTION READ ONLY",), "mysql": _MYSQL, "mariadb": _MYSQL}
 
 
 def read_url(url: str, options: Options) -> Columns:
-    """Read a table or a query from the database at a URL such as postgresql://host/db or sqlite:///file.db."""
+    """Read a table or a query from the database at a URL such as postgresql://host/db.
+
+    A query is sent only where the database itself can be held to reading. Whatever happens, it is rolled back.
+    """
     library = load_library("sqlalchemy", "SQL databases", "sql")
-    try:
-        engine = library.create_engine(url)
-    except (library.exc.ArgumentError, ValueError) as error:
-        raise InvalidTableError(f"this is no URL of a database such as postgresql://user@host/name: {error}") from error
-    except ImportError as error:
-        raise InvalidTableError(f"this database needs its driver: pip install {error.name}") from error
-    query = _choose(options)
+    query = choose(options)
+    engine = _make_engine(library, url)
+    kind = engine.dialect.name
+    statement = None if query is None else _one_statement(query, kind)
     try:
         with engine.connect() as connection:
-            # Quoted by the library, whatever characters a table's name has.
-            statement = library.text(query) if query else _select(library, str(options.table))
-            result = connection.execute(statement)
-            if not result.returns_rows:
-                raise InvalidTableError("the query returns no rows: it must be a SELECT")
-            return _columns(list(result.keys()), result.fetchall())
+            try:
+                _begin(connection, kind)
+                result = _ask(library, connection, statement, str(options.table))
+                return to_columns(list(result.keys()) if result.returns_rows else [], result.fetchall())
+            finally:
+                connection.rollback()
     except library.exc.SQLAlchemyError as error:
         # The message, not the error itself, which would show the whole statement and might show parameters.
-        raise InvalidTableError(f"the database refused: {getattr(error, 'orig', None) or error}") from error
+        raise refusal("the database", getattr(error, "orig", None) or error, query) from error
     finally:
         engine.dispose()
 
 
-def read_duckdb(path: str, options: Options) -> Columns:
-    """Read a table or a query from a DuckDB file, which is opened for reading only."""
-    library = load_library("duckdb", "DuckDB files", "duckdb")
-    query = _choose(options) or f"SELECT * FROM {_quoted(str(options.table))}"
+def _make_engine(library: Any, url: str) -> Any:
     try:
-        with library.connect(path, read_only=True) as connection:
-            cursor = connection.execute(query)
-            return _columns([column[0] for column in cursor.description or []], cursor.fetchall())
-    except library.Error as error:
-        raise InvalidTableError(f"DuckDB refused: {str(error).strip().splitlines()[0]}") from error
+        return library.create_engine(url)
+    except (library.exc.ArgumentError, ValueError) as error:
+        raise InvalidTableError(f"this is no URL of a database such as postgresql://user@host/name: {error}") from error
+    except ImportError as error:
+        if error.name is None:
+            raise ImportError(f"the driver of this database cannot be used: {error}") from error
+        raise ImportError(f"this database needs its driver: pip install '{package_of(error.name)}'") from error
 
 
-def _choose(options: Options) -> str | None:
-    if (options.table is None) == (options.query is None):
-        raise InvalidTableError("say what to read from the database: either a table or a query")
-    return options.query
+def _one_statement(query: str, kind: str) -> str:
+    """Return a query that is one statement: another one behind it could end the transaction, and write."""
+    if kind not in _READ_ONLY:
+        raise InvalidTableError(
+            f"queries are sent to databases that can be held to reading (SQLite, DuckDB, PostgreSQL, MySQL, MariaDB), "
+            f"and {kind} is none of them: make a view there, and name it with --table"
+        )
+    statement = query.strip().rstrip("; \t\r\n")
+    if ";" in statement:
+        # In a text it would be harmless, but what is a text is another matter in each database.
+        raise InvalidTableError(f"there is a semicolon within the query: {ONLY_READ}; write CHR(59) for one in a text")
+    return statement
+
+
+def _begin(connection: Any, kind: str) -> None:
+    for statement in _READ_ONLY.get(kind, ()):
+        connection.exec_driver_sql(statement)
+    if kind == "postgresql":
+        # After a first question the transaction stays as it is, whatever the query says.
+        shown = connection.exec_driver_sql("SELECT current_setting('transaction_read_only')").scalar()
+        if shown != "on":
+            raise InvalidTableError("the database does not open a transaction for reading only: is autocommit on?")
+
+
+def _ask(library: Any, connection: Any, statement: str | None, table: str) -> Any:
+    if statement is None:
+        # Quoted by the library, whatever characters a table's name has.
+        return connection.execute(_select(library, table))
+    # As a cursor on the server where there are any, which can only be that of a SELECT; and as it is: percent signs
+    # and colons mean nothing.
+    options = {"stream_results": True, "no_parameters": True}
+    return connection.exec_driver_sql(statement, execution_options=options)
 
 
 def _select(library: Any, name: str) -> Any:
@@ -61,16 +91,3 @@ def _select(library: Any, name: str) -> Any:
         library.quoted_name(table, True), schema=library.quoted_name(schema, True) if schema else None
     )
     return library.select(library.literal_column("*")).select_from(source)
-
-
-def _quoted(name: str) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
-
-
-def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
-    if not names:
-        raise InvalidTableError("the query returns no columns: it must be a SELECT")
-    twice = sorted({name for name in names if list(names).count(name) > 1})
-    if twice:
-        raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
-    return {name: [row[place] for row in rows] for place, name in enumerate(names)}

@@ -41,10 +41,7 @@ def decode_lines(file: BinaryIO, encoding: str | None) -> Iterator[str]:
     ['a,ü\r\n', 'b\n']
     """
     chosen = encoding or _marked(file) or "utf-8"
-    try:
-        decoder = codecs.getincrementaldecoder(chosen)()
-    except LookupError as error:
-        raise InvalidTableError(f"there is no encoding {encoding!r}: try utf-8, latin-1 or cp1252") from error
+    decoder = _decoder(chosen)
     number, rest = 0, ""
     while True:
         chunk = file.read(_CHUNK)
@@ -68,6 +65,15 @@ def decode_lines(file: BinaryIO, encoding: str | None) -> Iterator[str]:
             yield line
         if not chunk:
             return
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        # Python knows codecs that are no encodings of text, such as rot13 and base64; these are refused here.
+        b"".decode(encoding)
+        return codecs.getincrementaldecoder(encoding)()
+    except (LookupError, UnicodeError) as error:
+        raise InvalidTableError(f"there is no encoding {encoding!r}: try utf-8, latin-1 or cp1252") from error
 
 
 def _marked(file: BinaryIO) -> str | None:

@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.errors import InvalidTableError, listing, repeated
 from unlearnspn.sources.decoding import decode_lines, open_source
 from unlearnspn.sources.options import Options, Progress
 
@@ -45,8 +45,7 @@ def _read_object(line: str, number: int) -> dict[str, Any]:
         raise InvalidTableError(f"line {number} is no JSON: {reason}") from error
     if not isinstance(pairs, _Pairs):
         raise InvalidTableError(f'line {number} is no JSON object such as {{"age": 17, "city": "Ulm"}}')
-    names = [name for name, _ in pairs]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(name for name, _ in pairs)
     if twice:
         raise InvalidTableError(f"line {number} has {listing(twice)} more than once")
     for name, value in pairs:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from unlearnspn.errors import InvalidTableError
+#: Packages that are called otherwise than the modules in them.
+_PACKAGES = {
+    "MySQLdb": "mysqlclient",
+    "cx_Oracle": "cx-Oracle",
+    "mysql": "mysql-connector-python",
+    "psycopg": "psycopg[binary]",
+    "psycopg2": "psycopg2-binary",
+}
 
 
 def load_library(module: str, purpose: str, extra: str) -> Any:
@@ -14,4 +21,14 @@ def load_library(module: str, purpose: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         name = module.partition(".")[0]
-        raise InvalidTableError(f"{purpose} need {name}: pip install 'unlearnspn[{extra}]'") from error
+        raise ImportError(f"{purpose} need {name}: pip install 'unlearnspn[{extra}]'") from error
+
+
+def package_of(module: str) -> str:
+    """Return the package that has a module, as it is installed.
+
+    >>> package_of("MySQLdb"), package_of("mysql.connector"), package_of("oracledb")
+    ('mysqlclient', 'mysql-connector-python', 'oracledb')
+    """
+    name = module.partition(".")[0]
+    return _PACKAGES.get(name, name)

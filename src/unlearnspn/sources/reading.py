@@ -12,11 +12,13 @@ import numpy as np
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources.cells import to_column
 from unlearnspn.sources.csv_files import read_csv
-from unlearnspn.sources.databases import read_duckdb, read_url
+from unlearnspn.sources.databases import read_url
+from unlearnspn.sources.duckdb_files import read_duckdb
 from unlearnspn.sources.formats import Format
 from unlearnspn.sources.json_lines import read_json_lines
 from unlearnspn.sources.options import Options, Progress
 from unlearnspn.sources.parquet_files import read_parquet
+from unlearnspn.sources.sqlite_files import read_sqlite
 from unlearnspn.tables import Column, Family, Table, read_table
 from unlearnspn.tables.columns import read_objects
 from unlearnspn.tables.origins import CellType, ColumnOrigin, Library, Origin
@@ -84,6 +86,8 @@ def _read_file(path: Path, options: Options, progress: Progress | None) -> list[
 def _read_database(url: str, options: Options) -> dict[str, list[Any]]:
     if url.startswith("duckdb://"):
         return read_duckdb(url.removeprefix("duckdb://").removeprefix("/"), options)
+    if url.startswith(("sqlite://", "sqlite+pysqlite://")):
+        return read_sqlite(url, options)
     return read_url(url, options)
 
 

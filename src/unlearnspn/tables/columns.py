@@ -73,7 +73,7 @@ class Column:
             family = _family(self.name, value)
             expected = expected or family
             if family is not expected:
-                return f"row {row} holds {value!r}"
+                return f"row {row + 1} holds {value!r}"
         return "no value"
 
     def missing(self) -> npt.NDArray[np.bool_]:
@@ -94,7 +94,7 @@ class Column:
         infinite = np.flatnonzero(np.isinf(numbers))
         if infinite.size:
             raise InvalidTableError(
-                f"column {self.name!r} has infinite values in rows {listing(infinite.tolist())}: "
+                f"column {self.name!r} has infinite values in rows {listing((infinite + 1).tolist())}: "
                 "replace them, or mark them as missing"
             )
         numbers[~finite] = np.nan
@@ -205,7 +205,7 @@ def _to_numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         try:
             numbers[row] = np.nan if is_missing(value) else float(value)
         except OverflowError as error:
-            raise InvalidTableError(f"column {name!r} holds a number too large in row {row}") from error
+            raise InvalidTableError(f"column {name!r} holds a number too large in row {row + 1}") from error
     return numbers
 
 

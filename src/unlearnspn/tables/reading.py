@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.errors import InvalidTableError, listing, repeated
 from unlearnspn.tables.columns import Column, read_series, read_vector
 from unlearnspn.tables.holders import holder_of, import_library
 from unlearnspn.tables.origins import ColumnOrigin, Library, Origin, read_label
@@ -169,7 +169,7 @@ def _frame(X: Any) -> Any:
         names = [str(name) for name in frame.columns]
     except nw.exceptions.DuplicateError as error:
         raise InvalidTableError(f"column names must be unique: {' '.join(str(error).split())}") from error
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     if twice:
         raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
     return frame

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from unlearnspn.certificates import Item, Kind
-from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.errors import UnknownRecordError, listing
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.errors import ReturningRecordError
@@ -37,7 +37,7 @@ def records_to_remove(
         name = read_subject(subject)
         names = [] if name is None else contents.of_subject(name)
         if not names:
-            raise RecordIdError(f"there are no records of the subject {subject!r}")
+            raise UnknownRecordError(f"there are no records of the subject {subject!r}")
         return names, [Item(Kind.SUBJECT, str(name)), *(Item(Kind.RECORD, item) for item in names)]
     names = read_ids(ids)
     require_unique(names)
@@ -45,7 +45,7 @@ def records_to_remove(
         names = [item for item, there in zip(names, contents.holds(names), strict=True) if there]
     require_held(contents, names)
     if not names:
-        raise RecordIdError("none of these records is there, so there is nothing to remove")
+        raise UnknownRecordError("none of these records is there, so there is nothing to remove")
     return names, [Item(Kind.RECORD, item) for item in names]
 
 
@@ -53,7 +53,7 @@ def require_held(contents: Contents, ids: Sequence[RecordId]) -> None:
     """Raise if some ids are nobody's, and name them."""
     unknown = [item for item, there in zip(ids, contents.holds(ids), strict=True) if not there]
     if unknown:
-        raise RecordIdError(f"there are no records with these ids: {listing(unknown)}")
+        raise UnknownRecordError(f"there are no records with these ids: {listing(unknown)}")
 
 
 def refuse_returning(contents: Contents, batch: Batch, allowed: bool) -> None:
