@@ -79,7 +79,7 @@ def test_ids_that_do_not_fit_change_nothing(vault: str) -> None:
     write_csv(Path("known.csv"), [[*rows(0, 1)[0][:5], 1.5]])
     write_csv(Path("unknown.csv"), rows(900, 901))
     assert "exist already: 'c-0'" in run("learn", vault, "known.csv", code=4).stderr
-    assert "no records with these ids: 'c-900'" in run("rectify", vault, "unknown.csv", code=4).stderr
+    assert "no records with these ids: 'c-900'" in run("rectify", vault, "unknown.csv", code=3).stderr
     assert run("ingest", vault, "known.csv", code=4).stderr
     Path("ids.txt").write_text("c-1\nc-2\nnobody\n")
     assert "'nobody'" in run("unlearn", vault, "--ids-file", "ids.txt", "--yes", code=3).stderr

@@ -337,7 +337,7 @@ def test_receipts_that_cannot_be_written_are_printed(vault: str, monkeypatch: py
 
     monkeypatch.setattr(removing, "write_new", refuse)
     Path("ids.txt").write_text("\n".join(f"c-{number}" for number in range(5)))
-    result = run("unlearn", vault, "--ids-file", "ids.txt", "--receipt", "receipts.jsonl", "--yes")
+    result = run("unlearn", vault, "--ids-file", "ids.txt", "--receipt", "receipts.jsonl", "--yes", code=7)
     assert result.stdout.count("urn:unlearnspn:receipt:v1") == 5
     assert "No space left" in result.stderr
 

@@ -14,6 +14,16 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime(_FORM)
 
 
+def days_between(first: str, last: str) -> int:
+    """Return how many days lie between two dates, as a calendar counts them.
+
+    >>> days_between("2026-01-31T23:59:59Z", "2026-03-01T00:00:00Z")
+    29
+    """
+    dates = [datetime.strptime(text, _FORM).date() for text in (first, last)]
+    return (dates[1] - dates[0]).days
+
+
 def check_date(text: str) -> str:
     """Return the text if it is a date in the one form, or raise.
 

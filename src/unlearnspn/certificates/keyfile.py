@@ -11,11 +11,12 @@ import os
 import re
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from unlearnspn.certificates.errors import KeyFileError
 from unlearnspn.certificates.keys import SigningKey
-from unlearnspn.storage.files import sync_folder
+from unlearnspn.storage.files import sync_folder, write_new_file
 
 _BLOCK = re.compile(rb"-----BEGIN PRIVATE KEY-----\n.*?-----END PRIVATE KEY-----\n", re.DOTALL)
 _SIZE_LIMIT = 1 << 16
@@ -41,12 +42,11 @@ class KeyFile:
         """Make the file with a first key; a file that is already there is left alone."""
         key = SigningKey.generate()
         try:
-            self._write(self.path, key.pem())
+            write_new_file(self.path, [key.pem()], private=True)
         except FileExistsError as error:
             raise KeyFileError(
                 f"{self.path} is there already, and keys are never overwritten: move it away, or choose another vault"
             ) from error
-        sync_folder(self.path.parent)
         return key
 
     def read(self) -> list[SigningKey]:
@@ -106,7 +106,8 @@ class KeyFile:
         new, old = (self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}.tmp") for _ in range(2))
         try:
             self._write(new, b"".join(key.pem() for key in keys))
-            os.link(self.path, old)
+            with suppress(OSError):  # not all file systems let a file have two names
+                os.link(self.path, old)
             os.replace(new, self.path)
             sync_folder(self.path.parent)
         finally:

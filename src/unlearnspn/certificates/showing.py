@@ -29,22 +29,26 @@ def show_certificate(console: Console, envelope: Envelope) -> None:
 
 
 def show_ledger(console: Console, envelopes: Iterable[Envelope]) -> None:
-    """Print a ledger, a line for each entry."""
+    """Print a ledger, a line for each entry: what was asked for when (UTC), and how many days it took."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("entry", justify="right")
-    for name in ("completed (UTC)", "what", "request", "operator", "summary", "commitment"):
+    for name in ("what", "request", "received", "completed"):
+        table.add_column(name)
+    table.add_column("days", justify="right")
+    for name in ("operator", "summary"):
         table.add_column(name)
     for envelope in envelopes:
         statement = envelope.statement
-        request, after = statement.request, statement.after
+        request = statement.request
         table.add_row(
             str(statement.link.entry),
-            Text(request.completed.replace("T", " ").rstrip("Z")),
             statement.action.value,
             Text(request.id),
+            request.received[:10],
+            request.completed[:10],
+            f"{request.days:,}",
             Text(request.operator),
             summarize(statement),
-            "" if after is None else f"{after.model[:12]}…",
         )
     console.print(table)
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from unlearnspn.certificates.canonical import decode_base64, decode_json, encode_base64, encode_json
-from unlearnspn.certificates.dates import check_date
+from unlearnspn.certificates.dates import check_date, days_between
 from unlearnspn.certificates.errors import CertificateError
 from unlearnspn.certificates.fields import Fields
 from unlearnspn.certificates.keys import PublicKey
@@ -65,6 +65,11 @@ class Request:
     received: str
     completed: str
     operator: str
+
+    @property
+    def days(self) -> int:
+        """How many days it took, from date to date."""
+        return days_between(self.received, self.completed)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ from unlearnspn.cli.group import GuardedGroup, examples
 from unlearnspn.cli.opening import is_vault, open_vault, require_file, require_free, write_new
 from unlearnspn.cli.output import console, print_json, progress
 
+#: So many digits of a digest name an entry.
+_DIGITS = 12
+
 certificates = typer.Typer(cls=GuardedGroup, no_args_is_help=True, help="Show and export certificates.")
 
 EvidencePath = Annotated[
@@ -151,18 +154,44 @@ def _read_entries(path: Path) -> list[Envelope]:
     if is_vault(path):
         with open_vault(path) as vault:
             return vault.log()
-    return [Envelope.decode(encoded) for encoded in read_bundle(path.read_bytes())]
+    content = path.read_bytes()
+    _refuse_page(path, content)
+    return [Envelope.decode(encoded) for encoded in read_bundle(content)]
 
 
 def _find(envelopes: list[Envelope], entry: str | None) -> Envelope:
     if entry is None:
         found = [each for each in envelopes if each.statement.action is Action.REMOVAL] or envelopes[-1:]
         return found[-1]
-    for envelope in envelopes:
-        statement = envelope.statement
-        if entry in (str(statement.link.entry), statement.request.id, envelope.digest):
-            return envelope
-    raise CommandError(ExitCode.NOT_FOUND, f"there is no entry or request {entry!r}; `unlearnspn log` shows all")
+    found = [envelope for envelope in envelopes if _is_named(envelope, entry)]
+    if not found:
+        raise CommandError(ExitCode.NOT_FOUND, f"there is no entry or request {entry!r}; `unlearnspn log` shows all")
+    if len(found) > 1:
+        listed = ", ".join(
+            f"entry {each.statement.link.entry} ({each.statement.action}, completed "
+            f"{each.statement.request.completed[:10]}, digest {each.digest[:_DIGITS]})"
+            for each in found
+        )
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{entry!r} names {len(found)} entries: {listed}; say which by its number, or by the beginning of its digest",
+        )
+    return found[0]
+
+
+def _is_named(envelope: Envelope, text: str) -> bool:
+    statement = envelope.statement
+    by_digest = len(text) >= _DIGITS and envelope.digest.startswith(text)
+    return by_digest or text in (str(statement.link.entry), statement.request.id)
+
+
+def _refuse_page(path: Path, content: bytes) -> None:
+    if content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        raise CommandError(
+            ExitCode.VAULT,
+            f"{path} is a page for people, to be read and printed: what can be checked is the certificate itself, which "
+            "`unlearnspn certificate export VAULT FILE.json` writes, the ledger, or the vault",
+        )
 
 
 def _read_key(path: Path) -> PublicKey:
@@ -214,12 +243,14 @@ def _audit_vault(
 
 
 def _audit_file(path: Path, key: PublicKey | None, head: str | None, receipts: Any, wanted: list[Item]) -> Audit:
-    if key is None and path.read_bytes()[:1] != b"{":
+    content = path.read_bytes()
+    _refuse_page(path, content)
+    if key is None and content[:1] != b"{":
         raise CommandError(ExitCode.VAULT, f"{path} is neither a vault nor a ledger nor a certificate, or is damaged")
     if key is None:
         raise typer.BadParameter("a ledger or a certificate can only be checked with a public key: give --key FILE")
     try:
-        encoded = read_bundle(path.read_bytes())
+        encoded = read_bundle(content)
     except CertificateError as error:
         return Audit((Finding(False, "encoding", str(error)),))
     if len(encoded) == 1 and not _starts_a_ledger(encoded[0]):

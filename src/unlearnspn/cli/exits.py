@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import traceback
 import warnings
@@ -43,6 +44,8 @@ class ExitCode(IntEnum):
     VAULT = 5
     #: Somebody else is changing the vault; try again.
     BUSY = 6
+    #: The records were removed, but the receipts could not be handed out as was asked.
+    RECEIPT = 7
     #: What should not have happened; nothing was changed that was not completed.
     UNEXPECTED = 70
     #: Ctrl-C.
@@ -57,11 +60,13 @@ class CommandError(Exception):
         self.code = code
 
 
-def fail(error: BaseException) -> NoReturn:
+def fail(error: BaseException, as_json: bool) -> NoReturn:
     """Print one message for an error, and end with its code."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     code, message = explain(error)
+    if as_json:
+        fail_as_json(int(code), message)
     typer.echo(f"unlearnspn: {printable(message)}", err=True)
     raise typer.Exit(int(code)) from None
 
@@ -84,6 +89,12 @@ def hints() -> Iterator[None]:
         yield
     for hint in found:
         typer.echo(f"unlearnspn: hint: {printable(hint)}", err=True)
+
+
+def fail_as_json(code: int, message: str) -> NoReturn:
+    """Print an error for machines, one line of JSON on stderr, and end with its code."""
+    typer.echo(json.dumps({"error": message, "exit_code": code}), err=True)
+    raise typer.Exit(code) from None
 
 
 def explain(error: BaseException) -> tuple[ExitCode, str]:

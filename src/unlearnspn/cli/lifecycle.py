@@ -45,11 +45,14 @@ def init(
     """Make a new vault: one file, and beside it the private key that signs its certificates (VAULT.key)."""
     from unlearnspn.vault import Vault  # noqa: PLC0415
 
+    taken = private_key is not None and private_key.exists()
     with Vault.create(vault, key=private_key, guard=guard, operator=operator, request_id=request) as opened:
         info = opened.info()
     if json:
-        print_json({"path": info.path, "vault": info.vault, "key": info.key_id})
+        print_json({"path": info.path, "vault": info.vault, "key": info.key_id, "key_was_there": taken})
         return
+    if taken:
+        print_notice(f"signed with the private key that was in {private_key} already")
     console().print(Text(f"vault {info.vault} in {vault}"))
     console().print(Text(f"public key {info.key_id}: `unlearnspn keys show {vault} --export FILE` is for auditors"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,7 +89,7 @@ def _describe_entry(envelope: Any) -> dict[str, Any]:
     return {
         "entry": statement.link.entry,
         "action": statement.action.value,
-        "request": vars(statement.request),
+        "request": vars(statement.request) | {"days": statement.request.days},
         "summary": summarize(statement),
         "records": vars(statement.counts),
         "after": None if statement.after is None else vars(statement.after),
@@ -106,7 +107,9 @@ def _draw(root: NodeView, picture: Path, depth: int) -> None:
 
     figure = plot_network(root, max_depth=depth).get_figure(root=True)
     assert figure is not None
-    figure.savefig(picture, bbox_inches="tight")
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=picture.suffix.lstrip(".") or "png", bbox_inches="tight")
+    write_new(picture, drawn.getvalue())
 
 
 def _grow(tree: Tree, node: NodeView, depth: int) -> None:

@@ -50,21 +50,25 @@ def require_file(path: Path) -> None:
 
 def require_free(path: Path | None) -> None:
     """Raise if a file that is to be written is there already, before anything is done."""
-    if path is not None and path.exists():
+    if path is None:
+        return
+    if os.path.lexists(path):
         raise CommandError(ExitCode.USAGE, f"{path} is there already: choose another name, or move it away")
-    if path is not None and not path.parent.is_dir():
+    if not path.parent.is_dir():
         raise CommandError(ExitCode.NOT_FOUND, f"there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise CommandError(ExitCode.VAULT, f"{path} cannot be written: check the permissions of its folder")
 
 
 def write_new(path: Path, content: str | bytes, private: bool = False) -> None:
-    """Write a new file; one that others must not read is made so from the beginning."""
-    mode = 0o600 if private else 0o666
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    except FileExistsError as error:
-        raise CommandError(ExitCode.USAGE, f"{path} is there already: choose another name, or move it away") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
+    """Write a new file, all or nothing; one that others must not read is made so from the beginning."""
+    from unlearnspn.storage.errors import explained  # noqa: PLC0415
+    from unlearnspn.storage.files import write_new_file  # noqa: PLC0415
+
+    encoded = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    require_free(path)
+    with explained("write", path):
+        write_new_file(path, [encoded], private=private)
 
 
 def describe(value: Any) -> Any:

@@ -57,7 +57,8 @@ def unlearn(
 
     The model is then, bit for bit, the one that learning without them gives; a signed certificate in the ledger says
     so. The receipt lets the requester confirm that their record was among the removed. Asks before it acts; where
-    nobody can be asked, --yes is needed. Exits with 3 if a record is not there; then nothing is removed.
+    nobody can be asked, --yes is needed. Exits with 3 if a record is not there; then nothing is removed. Exits with 7
+    if records were removed, and the receipts could not be written.
     """
     ids = _ids(id, ids_file, subject)
     date = None if received is None else _date(received)
@@ -70,11 +71,7 @@ def unlearn(
         with progress(not json) as tell:
             tell("remove", 0, 0)
             outcome = remove(dry_run=dry_run, request_id=request, operator=operator, received=date)
-    if json:
-        _print_json(outcome, receipt)
-    else:
-        show_outcome(console(), outcome)
-        _hand_out(outcome, receipt)
+    _report(outcome, receipt, json)
 
 
 def register(app: typer.Typer) -> None:
@@ -134,37 +131,50 @@ def _date(text: str) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _print_json(outcome: Outcome, receipt: Path | None) -> None:
-    document = describe_outcome(outcome)
-    if receipt is None:
-        document["receipts"] = [each.encode().decode().strip() for each in outcome.receipts()]
-    else:
-        _hand_out(outcome, receipt)
-    print_json(document)
-
-
-def _hand_out(outcome: Outcome, receipt: Path | None) -> None:
+def _report(outcome: Outcome, receipt: Path | None, json: bool) -> None:
+    """Tell what was done, and hand out the receipts; once records are gone, a failure says so with its own code."""
     receipts = outcome.receipts()
-    if not receipts:
-        return
-    if receipt is not None and _is_written(receipts, receipt):
-        print_notice(f"{_count(len(receipts))} in {receipt}: hand over what is in it, and keep no copy")
-    elif receipt is not None:
-        # The records are gone by now, and there is nowhere else to get these from.
-        _print_receipts(receipts)
-    elif len(receipts) <= _PRINTED:
-        _print_receipts(receipts)
-    else:
+    failure = None if receipt is None or not receipts else _write_receipts(receipts, receipt)
+    try:
+        if json:
+            document = describe_outcome(outcome)
+            if receipt is None or failure is not None:
+                document["receipts"] = [each.encode().decode().strip() for each in receipts]
+            print_json(document)
+        else:
+            show_outcome(console(), outcome)
+            if failure is not None or (receipt is None and 0 < len(receipts) <= _PRINTED):
+                _print_receipts(receipts)
+        sys.stdout.flush()
+    except OSError as error:
+        if outcome.certificate is None:
+            raise
+        raise _removed_all_the_same(outcome, f"the result cannot be printed ({error.strerror})", "") from error
+    if failure is not None:
+        raise _removed_all_the_same(outcome, failure, ": keep what was printed instead, it is nowhere else")
+    if receipt is None and len(receipts) > _PRINTED and not json:
         print_notice(f"{_count(len(receipts))} not written: --receipt FILE keeps them for the requesters")
 
 
-def _is_written(receipts: list[Receipt], path: Path) -> bool:
+def _write_receipts(receipts: list[Receipt], path: Path) -> str | None:
+    """Write receipts into a file; return why that is not possible, if it is not."""
     try:
         write_new(path, b"".join(each.encode() for each in receipts), private=True)
-    except (OSError, CommandError) as error:
-        print_notice(f"{path} cannot be written ({error}); the records were removed all the same")
-        return False
-    return True
+    except (OSError, ValueError, CommandError) as error:
+        return str(error)
+    print_notice(f"{_count(len(receipts))} in {path}: hand over what is in it, and keep no copy")
+    return None
+
+
+def _removed_all_the_same(outcome: Outcome, reason: str, advice: str) -> CommandError:
+    assert outcome.certificate is not None
+    entry = outcome.certificate.statement.link.entry
+    return CommandError(
+        ExitCode.RECEIPT,
+        f"{reason}; the records were removed all the same, for good (entry {entry} of the ledger), so do not repeat the "
+        f"request. The certificate is in the vault (`unlearnspn certificate export VAULT FILE {entry}`), the receipts "
+        f"are not{advice}",
+    )
 
 
 def _print_receipts(receipts: list[Receipt]) -> None:

@@ -16,6 +16,8 @@ import numpy as np
 from unlearnspn.cli.output import Tell
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources import Options, read_source
+from unlearnspn.storage.errors import explained
+from unlearnspn.storage.files import write_file
 from unlearnspn.tables import Column, Family, Table, is_missing, read_table
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path
     if output is None:
         sys.stdout.write(text)
     else:
-        output.write_text(text, "utf-8", newline="")
+        with explained("write", output):
+            write_file(output, [text.encode("utf-8", "surrogatepass")])
 
 
 def format_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> str:

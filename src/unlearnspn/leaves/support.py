@@ -89,8 +89,8 @@ def check_support(leaves: Iterable[Supporting], table: Table, encoding: Encoding
         if odd is not None:
             row, value = odd
             raise InvalidTableError(
-                f"column {column.name!r} has the leaf {leaf.name!r}, which needs {leaf.support.words}, but row {row + 1} "
-                f"holds {value!r}: correct it, mark it as missing, or choose another leaf"
+                f"column {column.name!r} has the leaf {leaf.name!r}, which needs {leaf.support.words}, but "
+                f"row {row + 1} holds {value!r}: correct it, mark it as missing, or choose another leaf"
             )
 
 

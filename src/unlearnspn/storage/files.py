@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -34,6 +35,34 @@ def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
     sync_folder(target.parent)
 
 
+def write_new_file(path: PathLike, parts: Iterable[bytes | memoryview], *, private: bool = False) -> None:
+    """Write a file that must not be there yet, all or nothing; a failure leaves nothing that is in the way later.
+
+    A private one may be read by its owner only, from the beginning. A link is something that is there, wherever it
+    leads. Raises `FileExistsError`.
+    """
+    target = Path(path)
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        _write(temporary, parts, 0o600 if private else 0o666)
+        put(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(target.parent)
+
+
+def put(temporary: Path, path: Path) -> None:
+    """Give a file its name, which must not be taken; its old name may stay."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # not all file systems let a file have two names
+        os.rename(temporary, path)
+
+
 def read_file(path: PathLike) -> bytes:
     """Read a whole file; what is no file, such as a folder or a device, is refused before it is read."""
     with open(path, "rb", opener=_open_without_waiting) as file:
@@ -47,9 +76,9 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+def _write(path: Path, parts: Iterable[bytes | memoryview], mode: int = 0o666) -> None:
     # Created by `open`, not by `tempfile`, so that the user's umask decides who may read it.
-    with open(path, "xb") as file:
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
         for part in parts:
             file.write(part)
         file.flush()

@@ -7,7 +7,6 @@ the vault's file alone cannot even try ids out.
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +15,8 @@ import numpy as np
 
 from unlearnspn.certificates import Item
 from unlearnspn.certificates.canonical import encode_json
-from unlearnspn.storage.files import sync_folder
+from unlearnspn.storage.errors import explained
+from unlearnspn.storage.files import write_new_file
 from unlearnspn.vault.errors import VaultError
 from unlearnspn.vault.pages import PageStore
 
@@ -62,12 +62,8 @@ class Guard:
     def _read_secret(self, create: bool = False) -> bytes:
         if self._secret is None:
             if create and not self._path.exists():
-                descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(secrets.token_bytes(_MARK_BYTES))
-                    file.flush()
-                    os.fsync(file.fileno())
-                sync_folder(self._path.parent)
+                with explained("write", self._path):
+                    write_new_file(self._path, [secrets.token_bytes(_MARK_BYTES)], private=True)
             try:
                 self._secret = self._path.read_bytes()
             except OSError as error:

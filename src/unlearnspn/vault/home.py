@@ -9,9 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
-from unlearnspn.certificates import Envelope, KeyFile, PublicKey, SigningKey, Statement
+from unlearnspn.certificates import Envelope, KeyFile, KeyFileError, PublicKey, SigningKey, Statement
 from unlearnspn.ids import RecordId
-from unlearnspn.storage.files import PathLike, sync_folder
+from unlearnspn.storage.errors import explained
+from unlearnspn.storage.files import PathLike, put, sync_folder
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import Database
 from unlearnspn.vault.errors import DamagedVaultError, VaultError
@@ -43,10 +44,23 @@ class Home:
 
     @staticmethod
     def create(path: Path, contents: Contents, keys: KeyFile, state: Callable[[Ledger, PublicKey], Statement]) -> None:
-        """Make the files of a new vault, all or nothing; a private key that is there already is taken."""
+        """Make the files of a new vault, all or nothing; what fails leaves no key behind that it has made."""
         if path.exists():
             raise VaultError(f"{path} is there already: choose another path, or open it")
-        key = keys.read()[-1] if keys.path.exists() else keys.create()
+        made = not os.path.lexists(keys.path)
+        with explained("write", keys.path):
+            key = keys.create() if made else keys.read()[-1]
+        try:
+            Home._create(path, contents, key, state)
+        except BaseException:
+            if made:
+                keys.path.unlink(missing_ok=True)
+            raise
+
+    @staticmethod
+    def _create(
+        path: Path, contents: Contents, key: SigningKey, state: Callable[[Ledger, PublicKey], Statement]
+    ) -> None:
         with _new_file(path) as temporary, Database.create(temporary) as database, database.writing():
             database.lay_out()
             store, ledger = PageStore(database), Ledger(contents.vault)
@@ -186,7 +200,7 @@ def _new_file(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         yield temporary
-        _put(temporary, path)
+        put(temporary, path)
     except FileExistsError as error:
         raise VaultError(f"{path} is there already: choose another path, or open it") from error
     except OSError as error:
@@ -197,19 +211,29 @@ def _new_file(path: Path) -> Iterator[Path]:
     sync_folder(path.parent)
 
 
-def _put(temporary: Path, path: Path) -> None:
-    """Give a file its name, which must not be taken."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise
-    except OSError:  # not all file systems let a file have two names
-        os.rename(temporary, path)
-
-
 def resolve(path: PathLike) -> Path:
     """Return the file that a path leads to: a link and what it points to are the same vault, with the same lock."""
     return Path(os.path.realpath(path))
+
+
+def resolve_new(path: PathLike) -> Path:
+    """Return the file that is to be made; a link that leads nowhere is not followed."""
+    if os.path.islink(path) and not os.path.exists(path):
+        raise VaultError(
+            f"{os.fspath(path)} is a link to {os.readlink(path)}, which is not there: name the file itself"
+        )
+    return resolve(path)
+
+
+def new_key_file(path: Path, key: PathLike | None) -> KeyFile:
+    """Return the file for the key of a new vault; one that happens to be beside it is not taken over."""
+    keys = key_file(path, key)
+    if key is None and os.path.lexists(keys.path):
+        raise KeyFileError(
+            f"{keys.path} is there already, and may be the key of another vault: move it away, "
+            "or name it as the private key if this vault is to be signed with it, too"
+        )
+    return keys
 
 
 def key_file(path: Path, key: PathLike | None) -> KeyFile:

@@ -37,7 +37,7 @@ from unlearnspn.vault.errors import VaultError
 from unlearnspn.vault.exports import write_circuit
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
-from unlearnspn.vault.home import Home, key_file, resolve
+from unlearnspn.vault.home import Home, key_file, new_key_file, resolve, resolve_new
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.ledger import SOFTWARE, Asked, entries
@@ -107,12 +107,14 @@ class Vault(Queries):
         """Make a new vault and open it for writing.
 
         The private key that signs its certificates is made beside it, in a file with the same name and `.key`, unless
-        `key` says where to put or find it. With `guard` the vault tells when removed ids or subjects come back.
+        `key` says where to put it, or where one is that signs for other vaults, too. With `guard` the vault tells when removed ids or subjects come back.
         """
-        place, asked = resolve(path), Asked.now(request_id, operator)
+        place, asked = resolve_new(path), Asked.now(request_id, operator)
         lock = WriterLock(place)
         try:
-            contents, keys = Contents.empty(place), key_file(place, key)
+            if place.exists():
+                raise VaultError(f"{place} is there already: choose another path, or open it")
+            contents, keys = Contents.empty(place), new_key_file(place, key)
             if guard:
                 contents.guard.turn_on()
             Home.create(
