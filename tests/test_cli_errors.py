@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -79,7 +80,7 @@ def test_what_is_no_encoding_of_text_is_refused(vault: str, encoding: str) -> No
         (["--nonsense", "info"], 2, "No such option"),
         (["info"], 2, "Missing argument 'VAULT'"),
         (["keys", "nonsense"], 2, "No such command 'nonsense'"),
-        (["sample", "people.uspn", "-n", "many"], 2, "'many' is not a valid"),
+        (["sample", "people.uspn", "-n", "many"], 2, "Invalid value for '-n'"),
         (["unlearn", "people.uspn", "--yes"], 2, "say what is to be removed"),
     ],
 )
@@ -95,23 +96,29 @@ def test_errors_are_json_too(vault: str, arguments: list[str], code: int, messag
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_columns", [100_000])
-def test_a_very_wide_table_is_read_quickly(tmp_path: Path, n_columns: int) -> None:
-    path = tmp_path / "wide.csv"
-    names = [f"c{number}" for number in range(n_columns)]
-    path.write_text(",".join([*names, "c7"]) + "\n")
+@pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl"])
+def test_a_very_wide_table_is_refused_quickly(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    names = [f"c{number}" for number in range(100_000)]
+    if name == "wide.csv":
+        path.write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
+    else:
+        path.write_text(json.dumps(dict.fromkeys(names, 1)) + "\n")
     started = time.process_time()
-    with pytest.raises(InvalidTableError, match="'c7' occur more than once"):
+    with pytest.raises(InvalidTableError, match="the table has 100,000 columns, and 10,000 is the most"):
         read_source(str(path))
     assert time.process_time() - started < 1
-    path.write_text(",".join(names) + "\n" + ",".join(["1"] * n_columns) + "\n")
+
+
+def test_a_wide_table_is_read(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(10_000)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
     started = time.process_time()
-    assert len(read_source(str(path)).columns) == n_columns
+    assert read_source(str(tmp_path / "wide.csv")).names == names
     assert time.process_time() - started < 5
-    (tmp_path / "wide.jsonl").write_text(json.dumps(dict.fromkeys(names, 1)) + "\n")
-    started = time.process_time()
-    assert len(read_source(str(tmp_path / "wide.jsonl")).columns) == n_columns
-    assert time.process_time() - started < 8
+    (tmp_path / "twice.csv").write_text(",".join([*names[1:], "c7"]) + "\n")
+    with pytest.raises(InvalidTableError, match="'c7' occur more than once"):
+        read_source(str(tmp_path / "twice.csv"))
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "duckdb", "db"])
@@ -281,10 +288,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_disk_that_is_really_full(small_disk: Path, vault: str) -> None:  # noqa: F811
     filler = small_disk / "filler"
-    with filler.open("wb") as file, pytest.raises(OSError, match="No space left"):
-        while True:
-            file.write(bytes(512))
-            file.flush()
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(512)):
+            pass
     said = run("init", str(small_disk / "people.uspn"), code=5).stderr
     assert "No space left on device" in said
     assert "people.uspn" in said
@@ -332,7 +338,7 @@ def test_the_log_tells_how_long_requests_took(vault: str) -> None:  # noqa: F811
         request = opened.log()[-1].statement.request
     assert (entry["id"], entry["received"]) == ("2026-17", "2026-01-31T23:00:00Z")
     assert entry["days"] == request.days > 1
-    shown = run("log", vault).stdout
-    header, line = shown.splitlines()[0].split(), shown.splitlines()[-2].split()
+    shown = [line.split() for line in run("log", vault).stdout.splitlines() if line.strip()]
+    header, line = shown[0], shown[-1]
     assert header == ["entry", "what", "request", "received", "completed", "days", "operator", "summary"]
     assert line[:6] == ["3", "removal", "2026-17", "2026-01-31", request.completed[:10], f"{request.days:,}"]

@@ -13,8 +13,8 @@ from unlearnspn.cli.group import GuardedGroup
 
 _EPILOG = (
     "Exit codes: 0 all right; 1 a check failed, or the answer was no; 2 wrong usage; 3 not there; 4 input that cannot "
-    "be used; 5 a vault or a file that cannot be used; 6 somebody else is changing the vault; 7 removed, but the receipt "
-    "could not be written; 130 interrupted."
+    "be used; 5 a vault or a file that cannot be used; 6 somebody else is changing the vault; 7 removed, but the "
+    "receipt could not be written; 130 interrupted."
 )
 
 app = typer.Typer(

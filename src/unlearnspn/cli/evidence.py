@@ -174,7 +174,7 @@ def _find(envelopes: list[Envelope], entry: str | None) -> Envelope:
         )
         raise CommandError(
             ExitCode.USAGE,
-            f"{entry!r} names {len(found)} entries: {listed}; say which by its number, or by the beginning of its digest",
+            f"{entry!r} names {len(found)} entries: {listed}; say which by its number, or by how its digest begins",
         )
     return found[0]
 
@@ -189,8 +189,8 @@ def _refuse_page(path: Path, content: bytes) -> None:
     if content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         raise CommandError(
             ExitCode.VAULT,
-            f"{path} is a page for people, to be read and printed: what can be checked is the certificate itself, which "
-            "`unlearnspn certificate export VAULT FILE.json` writes, the ledger, or the vault",
+            f"{path} is a page for people, to be read and printed: what can be checked is the certificate itself, "
+            "which `unlearnspn certificate export VAULT FILE.json` writes, the ledger, or the vault",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,7 +24,7 @@ class GuardedGroup(TyperGroup):
         """Read what is before the name of the command."""
         ctx.meta[_AS_JSON] = "--json" in args
         try:
-            return cast("list[str]", super().parse_args(ctx, args))
+            return super().parse_args(ctx, args)
         except _usage_error() as error:
             _end_usage_error(ctx, error)
 

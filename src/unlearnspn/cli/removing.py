@@ -143,7 +143,10 @@ def _report(outcome: Outcome, receipt: Path | None, json: bool) -> None:
             print_json(document)
         else:
             show_outcome(console(), outcome)
-            if failure is not None or (receipt is None and 0 < len(receipts) <= _PRINTED):
+            if receipt is None and 0 < len(receipts) <= _PRINTED:
+                print_notice("For the requester alone, and kept nowhere else:")
+                _print_receipts(receipts)
+            elif failure is not None:
                 _print_receipts(receipts)
         sys.stdout.flush()
     except OSError as error:
@@ -171,14 +174,13 @@ def _removed_all_the_same(outcome: Outcome, reason: str, advice: str) -> Command
     entry = outcome.certificate.statement.link.entry
     return CommandError(
         ExitCode.RECEIPT,
-        f"{reason}; the records were removed all the same, for good (entry {entry} of the ledger), so do not repeat the "
+        f"{reason}; the records were removed all the same, for good (entry {entry} of the ledger): do not repeat the "
         f"request. The certificate is in the vault (`unlearnspn certificate export VAULT FILE {entry}`), the receipts "
         f"are not{advice}",
     )
 
 
 def _print_receipts(receipts: list[Receipt]) -> None:
-    print_notice("For the requester alone, and kept nowhere else:")
     for each in receipts:
         typer.echo(each.encode().decode().strip())
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from unlearnspn.errors import InvalidTableError, listing, repeated
+from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources.cells import Cells
 from unlearnspn.sources.decoding import decode_lines, open_source
+from unlearnspn.sources.names import require_names
 from unlearnspn.sources.options import Options, Progress
 
 _ROWS = 8192
@@ -85,9 +86,7 @@ def _header(names: list[str] | None, delimiter: str) -> list[str]:
     nameless = [place + 1 for place, name in enumerate(names) if not name.strip()]
     if nameless:
         raise InvalidTableError(f"the first line must name all columns, but these have no name: {listing(nameless)}")
-    twice = repeated(names)
-    if twice:
-        raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
+    require_names(names)
     other = next((mark for mark in ";\t|," if mark != delimiter and mark in names[0]), None)
     if len(names) == 1 and other is not None:
         raise InvalidTableError(f"the first line names one column only, {names[0][:80]!r}: is {other!r} the delimiter?")

@@ -70,7 +70,7 @@ def decode_lines(file: BinaryIO, encoding: str | None) -> Iterator[str]:
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
         # Python knows codecs that are no encodings of text, such as rot13 and base64; these are refused here.
-        b"".decode(encoding)
+        "x".encode(encoding)
         return codecs.getincrementaldecoder(encoding)()
     except (LookupError, UnicodeError) as error:
         raise InvalidTableError(f"there is no encoding {encoding!r}: try utf-8, latin-1 or cp1252") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 from unlearnspn.errors import InvalidTableError, listing, repeated
 from unlearnspn.sources.decoding import decode_lines, open_source
+from unlearnspn.sources.names import MOST_COLUMNS, require_names
 from unlearnspn.sources.options import Options, Progress
 
 _LINES = 8192
@@ -26,6 +27,8 @@ def read_json_lines(
                 continue
             for name, value in _read_object(line, number).items():
                 columns.setdefault(name, [None] * n_rows).append(None if value in options.missing else value)
+            if len(columns) > MOST_COLUMNS:
+                require_names(list(columns))
             n_rows += 1
             for values in columns.values():
                 if len(values) < n_rows:

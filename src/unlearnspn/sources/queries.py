@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from unlearnspn.errors import InvalidTableError, listing, repeated
+from unlearnspn.errors import InvalidTableError
+from unlearnspn.sources.names import require_names
 from unlearnspn.sources.options import Options
 
 Columns = dict[str, list[Any]]
@@ -43,7 +44,5 @@ def to_columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
     """Return an answer by columns."""
     if not names:
         raise InvalidTableError(f"the query returns no columns: {ONLY_READ}")
-    twice = repeated(names)
-    if twice:
-        raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
+    require_names(names)
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}

@@ -16,6 +16,7 @@ from unlearnspn.sources.databases import read_url
 from unlearnspn.sources.duckdb_files import read_duckdb
 from unlearnspn.sources.formats import Format
 from unlearnspn.sources.json_lines import read_json_lines
+from unlearnspn.sources.names import require_names
 from unlearnspn.sources.options import Options, Progress
 from unlearnspn.sources.parquet_files import read_parquet
 from unlearnspn.sources.sqlite_files import read_sqlite
@@ -78,7 +79,9 @@ def _read_file(path: Path, options: Options, progress: Progress | None) -> list[
         case Format.JSON_LINES:
             return _from_objects(read_json_lines(path, options, progress), options)
         case Format.PARQUET:
-            return [_as_asked(column, options) for column in read_table(read_parquet(path)).columns]
+            records = read_parquet(path)
+            require_names(records.column_names)
+            return [_as_asked(column, options) for column in read_table(records).columns]
         case Format.DUCKDB:
             return _from_objects(read_duckdb(str(path), options), options)
 

@@ -107,7 +107,8 @@ class Vault(Queries):
         """Make a new vault and open it for writing.
 
         The private key that signs its certificates is made beside it, in a file with the same name and `.key`, unless
-        `key` says where to put it, or where one is that signs for other vaults, too. With `guard` the vault tells when removed ids or subjects come back.
+        `key` says where to put it, or where one is that signs for other vaults, too. With `guard` the vault tells when
+        removed ids or subjects come back.
         """
         place, asked = resolve_new(path), Asked.now(request_id, operator)
         lock = WriterLock(place)
