@@ -76,7 +76,7 @@ class Batch:
 
 
 def _places(column: Column, domain: Domain) -> Places:
-    if column.family is Family.NUMBER:
+    if column.family is Family.NUMBER and column.inexact_row() is None:
         places = np.empty(len(column.values), np.int32)
         place_numbers(column.numbers(), *domain.known_numbers, len(domain.categories), places)
         return places

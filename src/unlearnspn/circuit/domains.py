@@ -13,6 +13,7 @@ import numpy.typing as npt
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.tables import Category, Family, token
+from unlearnspn.tables.cells import is_double
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class Domain:
 
     @cached_property
     def known_numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-        """The categories that are numbers, sorted, and their places."""
+        """The categories that are doubles, sorted, and their places."""
         pairs = sorted(
             (float(category), place)
             for place, category in enumerate(self.categories)
-            if not isinstance(category, bool | str)
+            if not isinstance(category, bool | str) and is_double(category)
         )
         return np.array([n for n, _ in pairs], np.float64), np.array([p for _, p in pairs], np.int32)
 

@@ -37,7 +37,7 @@ class Range:
 
     def __post_init__(self) -> None:
         for name, bound in self._given().items():
-            if isinstance(bound, bool) or not isinstance(bound, Real) or math.isnan(bound):
+            if isinstance(bound, bool) or not isinstance(bound, Real) or bound != bound:
                 raise InvalidEvidenceError(f"Range({name}={bound!r}) must be a number")
         if self.at_least is not None and self.above is not None:
             raise InvalidEvidenceError(f"{self} has two lower bounds: give at_least or above")
@@ -49,23 +49,36 @@ class Range:
 
     def bounds(self) -> tuple[float, float]:
         """Return the closed bounds: the least and the largest float within."""
-        low = -math.inf if self.at_least is None else float(self.at_least)
-        high = math.inf if self.at_most is None else float(self.at_most)
+        low = -math.inf if self.at_least is None else _as_float(self.at_least)
+        high = math.inf if self.at_most is None else _as_float(self.at_most)
         if self.above is not None:
-            low = math.nextafter(float(self.above), math.inf)
+            low = math.nextafter(_as_float(self.above), math.inf)
         if self.below is not None:
-            high = math.nextafter(float(self.below), -math.inf)
+            high = math.nextafter(_as_float(self.below), -math.inf)
         return low, high
 
     def __contains__(self, number: float) -> bool:
-        low, high = self.bounds()
-        return low <= number <= high
+        return (
+            number == number
+            and (self.at_least is None or self.at_least <= number)
+            and (self.above is None or self.above < number)
+            and (self.at_most is None or number <= self.at_most)
+            and (self.below is None or number < self.below)
+        )
 
     def _given(self) -> dict[str, Any]:
         return {name: bound for name, bound in vars(self).items() if bound is not None}
 
     def __repr__(self) -> str:
         return f"Range({', '.join(f'{name}={bound!r}' for name, bound in self._given().items())})"
+
+
+def _as_float(number: Any) -> float:
+    """Return the nearest float; an integer beyond all of them is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +130,7 @@ def _constraint(domain: Domain, wanted: Any) -> Constraint:
     if isinstance(wanted, Range):
         return Between(*wanted.bounds())
     if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_):
-        value = float(wanted)
+        value = _as_float(wanted)
         if math.isinf(value):
             raise InvalidEvidenceError(f"column {domain.name!r} cannot be {wanted!r}: give a Range, or leave it out")
         return Equals(value)

@@ -70,7 +70,10 @@ def category_numbers(domain: Domain) -> Floats:
             f"column {domain.name!r} has categories such as {words[0]!r}, which have no mean: ask for the probability "
             "of its categories instead"
         )
-    return np.array([float(category) for category in domain.categories])
+    try:
+        return np.array([float(category) for category in domain.categories])
+    except OverflowError as error:
+        raise InvalidEvidenceError(f"column {domain.name!r} has categories that are too large for a mean") from error
 
 
 def _expectations(layout: Layout, values: Floats) -> Floats:

@@ -17,6 +17,7 @@ from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.schedule import Schedule
 from unlearnspn.compiling import runs_as_written
 from unlearnspn.tables import Family
+from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
 
 #: An array is read and scored so many rows at a time.
@@ -80,7 +81,15 @@ class Scorer:
             and X.dtype.isnative
             and X.shape[1] == len(self.domains)
             and all(domain.family is Family.NUMBER for domain in self.domains.columns)
+            and (bool(self.domains.is_numeric.all()) or not _has_far_integers(X))
         )
+
+
+def _has_far_integers(array: npt.NDArray[Any]) -> bool:
+    """Tell whether an array holds integers that kernels, which know doubles only, may take for others."""
+    if array.dtype.kind == "f" or array.dtype.itemsize < 8:
+        return False
+    return bool(array.max() > EXACT or array.min() < -EXACT)
 
 
 def _in_parallel(n_rows: int, n_columns: int, work: Callable[[int, int], None]) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from unlearnspn.circuit.domains import Domain, Domains
 
 _OPERATOR = re.compile(r"\s*(<=|>=|=|<|>)\s*(.*)", re.DOTALL)
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 _BOUNDS = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most"}
 
 
@@ -60,8 +61,10 @@ def _split(text: str, domains: Domains) -> tuple[Domain, str, str]:
 
 
 def _number(text: str, value: str) -> float:
+    """Return a number; a whole one that no double holds as it is, and not as its neighbour."""
     try:
-        return float(value)
+        number = float(value)
+        return int(value) if _WHOLE.fullmatch(value) and int(value) != number else number
     except ValueError as error:
         raise InvalidEvidenceError(f"{text!r}: {value!r} is no number") from error
 

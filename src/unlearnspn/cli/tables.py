@@ -19,6 +19,7 @@ from unlearnspn.sources import Options, read_source
 from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import write_file
 from unlearnspn.tables import Column, Family, Table, is_missing, read_table
+from unlearnspn.tables.cells import is_double
 
 if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit
@@ -126,6 +127,8 @@ def _plain(value: Any, whole: bool) -> Any:
     if is_missing(value):
         return None
     if isinstance(value, float | int) and not isinstance(value, bool):
+        if not is_double(value):
+            return value
         return int(value) if whole and float(value).is_integer() else float(value)
     return value
 

@@ -95,6 +95,8 @@ def _check(column: Column) -> None:
         raise _missing(missing)
     if column.family is not Family.NUMBER:
         return
+    if column.distinct is not None:
+        raise _too_large()
     numbers = np.asarray(column.values, np.float64)
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
@@ -106,9 +108,11 @@ def _check(column: Column) -> None:
             "strings, booleans or whole numbers. Divide y into classes, or convert it to strings"
         )
     if np.abs(numbers).max(initial=0.0) >= _LARGEST:
-        raise InvalidTableError(
-            "y holds whole numbers of 2**53 or more, which cannot be told apart: convert to strings"
-        )
+        raise _too_large()
+
+
+def _too_large() -> InvalidTableError:
+    return InvalidTableError("y holds whole numbers of 2**53 or more, which cannot be told apart: convert to strings")
 
 
 def _missing(rows: npt.NDArray[np.int64]) -> InvalidTableError:

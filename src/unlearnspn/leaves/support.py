@@ -71,6 +71,8 @@ class Supporting(Protocol):
 def check_support(leaves: Iterable[Supporting], table: Table, encoding: Encoding | None = None) -> None:
     """Raise unless every leaf can model its column of the table, beside the categories that an encoding knows.
 
+    Numbers must be doubles: a leaf of numbers would take 2**53 + 1 for its neighbour.
+
     >>> from unlearnspn.leaves import Poisson
     >>> from unlearnspn.tables import read_table
     >>> check_support([Poisson()], read_table([[3], [None], [0]]))
@@ -81,10 +83,11 @@ def check_support(leaves: Iterable[Supporting], table: Table, encoding: Encoding
 2**53, but row 3 holds -1.0: correct it, mark it as missing, or choose another leaf
     """
     for variable, (leaf, column) in enumerate(zip(leaves, table.columns, strict=True)):
-        test = leaf.support.test
+        test, numeric = leaf.support.test, leaf.kind is Kind.NUMERIC
+        if numeric:
+            column.require_exact()
         if test is None:
             continue
-        numeric = leaf.kind is Kind.NUMERIC
         odd = _odd_number(column, test) if numeric else _odd_category(column, test, _known(encoding, variable))
         if odd is not None:
             row, value = odd

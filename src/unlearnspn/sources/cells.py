@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy.typing as npt
 
 from unlearnspn.errors import InvalidTableError
 from unlearnspn.sources.options import Options
-from unlearnspn.tables import Column, Family
+from unlearnspn.tables import Category, Column, Family
+from unlearnspn.tables.cells import is_double
 
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 #: Zeros in front make it a code: a postal code, a telephone number.
 _CODE = re.compile(r"0\d+", re.ASCII)
@@ -85,13 +88,26 @@ def _is_number(cell: str) -> bool:
 
 
 def _numbers(cells: Cells, present: list[int]) -> Column:
-    values = np.full(len(cells.distinct), np.nan)
+    values: list[int | float] = [math.nan] * len(cells.distinct)
     for place in present:
         cell = cells.distinct[place].strip()
         if not _is_number(cell):
             raise _refusal(cells, place, "no number", "correct it, or say that such cells are missing")
-        values[place] = float(cell)
-    return Column(cells.name, Family.NUMBER, values[cells.places])
+        values[place] = _number(cells, place, cell)
+    if all(map(is_double, values)):
+        return Column(cells.name, Family.NUMBER, np.array(values, np.float64)[cells.places])
+    there = [place for place in present if values[place] == values[place]]
+    return _categories(cells, there, [values[place] for place in there], Family.NUMBER, categorical=False)
+
+
+def _number(cells: Cells, place: int, cell: str) -> int | float:
+    """Return the number that a cell holds; whole numbers as they are, however many digits they have."""
+    if not _WHOLE.fullmatch(cell):
+        return float(cell)
+    try:
+        return int(cell)
+    except ValueError as error:  # Python reads 4,300 digits at most
+        raise _refusal(cells, place, "too long a number", "correct it") from error
 
 
 def _integers(cells: Cells, gone: set[int]) -> Column:
@@ -113,12 +129,14 @@ def _boolean(cells: Cells, place: int) -> bool:
     return _BOOLEANS[cell]
 
 
-def _categories(cells: Cells, present: list[int], values: list[str] | list[bool], family: Family) -> Column:
+def _categories(
+    cells: Cells, present: list[int], values: Sequence[Category], family: Family, categorical: bool = True
+) -> Column:
     distinct = list(dict.fromkeys(values))
     numbers = {value: number for number, value in enumerate(distinct)}
     renumbered = np.full(len(cells.distinct), -1, np.int64)
     renumbered[present] = [numbers[value] for value in values]
-    return Column(cells.name, family, renumbered[cells.places], categorical=True, distinct=distinct)
+    return Column(cells.name, family, renumbered[cells.places], categorical, distinct)
 
 
 def _refusal(cells: Cells, place: int, fault: str, advice: str) -> InvalidTableError:

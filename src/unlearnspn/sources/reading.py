@@ -65,6 +65,9 @@ def _origin(column: Column) -> ColumnOrigin:
     """Say what answers are to look like: whole numbers if there are no others."""
     if column.family is not Family.NUMBER:
         return ColumnOrigin(column.name, column.name, CellType("O"))
+    if column.distinct is not None and all(isinstance(value, int) for value in column.distinct):
+        fits = all(-(2**63) <= value < 2**63 for value in column.distinct)
+        return ColumnOrigin(column.name, column.name, CellType("<i8" if fits else "O"))
     numbers = column.numbers()
     whole = bool(np.all(np.isnan(numbers) | (numbers == np.rint(numbers))))
     return ColumnOrigin(column.name, column.name, CellType("<i8" if whole else "<f8"))
@@ -110,7 +113,11 @@ def _from_objects(columns: dict[str, list[Any]], options: Options) -> list[Colum
 
 
 def _as_asked(column: Column, options: Options) -> Column:
-    """Return a column that has types of its own, with numbers as texts where these are codes."""
+    """Return a column that has types of its own, with numbers as texts where these are codes, or as whole ones."""
+    if column.name in options.integers and column.family is Family.NUMBER and column.distinct is None:
+        numbers = column.numbers()
+        whole = bool(np.all(numbers == np.rint(numbers)))
+        return replace(column, values=column.values.astype(np.int64)) if whole else column
     if column.name in options.texts and column.family in (Family.NUMBER, Family.BOOLEAN):
         return read_objects(column.name, [_write(value) for value in column.objects().tolist()])
     return column

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import struct
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from unlearnspn.errors import InvalidTableError
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.storage.container import Array
 from unlearnspn.storage.entries import Entries, narrow
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.storage.texts import pack_texts, take_texts
-from unlearnspn.tables.cells import Category, Family, token
-from unlearnspn.tables.columns import Column
+from unlearnspn.tables.cells import Category, Family, read_number_token, token
 
-_NUMBER_BYTES = 9
 _BOOLEANS: dict[bytes, Category] = {token(False): False, token(True): True}
 
 
@@ -79,10 +76,9 @@ def read_tokens(name: str, tokens: list[bytes]) -> tuple[Category, ...]:
     """Return the categories that were written as these tokens, or raise."""
     if len(set(tokens)) < len(tokens):
         raise StorageError(f"column {name!r} has a category twice")
-    numbers = iter(_read_numbers(name, [written for written in tokens if written[:1] == b"n"]))
     categories = []
     for written in tokens:
-        category = next(numbers) if written[:1] == b"n" else _read_token(name, written)
+        category = _read_number(name, written) if written[:1] in (b"n", b"i") else _read_token(name, written)
         if token(category) != written:
             raise StorageError(f"column {name!r} has a category in a form that is not its own")
         categories.append(category)
@@ -100,15 +96,11 @@ def _read_token(name: str, written: bytes) -> Category:
         raise StorageError(f"column {name!r} has a category that is no text") from error
 
 
-def _read_numbers(name: str, tokens: list[bytes]) -> list[Category]:
-    """Return the categories that a column of these numbers has."""
-    if any(len(written) != _NUMBER_BYTES for written in tokens):
-        raise StorageError(f"column {name!r} has a category that is no number")
-    numbers = np.array([struct.unpack("<d", written[1:])[0] for written in tokens], np.float64)
+def _read_number(name: str, written: bytes) -> Category:
     try:
-        factor = Column(name, Family.NUMBER, numbers).factor()
-    except InvalidTableError as error:
-        raise StorageError(str(error)) from error
-    if (factor.places < 0).any():
+        number = read_number_token(written)
+    except (ValueError, OverflowError) as error:
+        raise StorageError(f"column {name!r} has a category that is no number") from error
+    if number != number or number in (math.inf, -math.inf):
         raise StorageError(f"column {name!r} has a category that is no number")
-    return [factor.categories[place] for place in factor.places.tolist()]
+    return number

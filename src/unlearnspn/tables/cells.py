@@ -10,6 +10,10 @@ import numpy as np
 
 Category = str | bool | int | float
 
+#: Up to here every whole number is a double; beyond, neighbours share one.
+EXACT = 2**53
+_NUMBER_BYTES = 9
+
 
 class Family(StrEnum):
     """The sort of values that a column holds, as far as its type tells."""
@@ -54,9 +58,51 @@ def token(category: Category) -> bytes:
 
     >>> token(1) == token(1.0), token(1) == token(True), token("1") == token(1)
     (True, False, False)
+    >>> token(2**53) == token(2.0**53), token(2**53 + 1) == token(2.0**53)
+    (True, False)
     """
     if isinstance(category, bool):
         return b"b1" if category else b"b0"
     if isinstance(category, str):
         return b"s" + category.encode("utf-8", "surrogatepass")
-    return b"n" + struct.pack("<d", float(category) + 0.0)
+    if is_double(category):
+        return b"n" + struct.pack("<d", float(category) + 0.0)
+    whole = int(category)
+    return b"i" + whole.to_bytes(whole.bit_length() // 8 + 1, "little", signed=True)
+
+
+def read_number_token(written: bytes) -> int | float:
+    """Return the number that `token` wrote, or raise a `ValueError`.
+
+    >>> [read_number_token(token(number)) for number in (1.5, 2.0, 2**53 + 1, -(10**30))]
+    [1.5, 2, 9007199254740993, -1000000000000000000000000000000]
+    """
+    if written[:1] == b"i":
+        return int.from_bytes(written[1:], "little", signed=True)
+    if len(written) != _NUMBER_BYTES:
+        raise ValueError("this is no number")
+    (number,) = struct.unpack("<d", written[1:])
+    return whole_if_it_is(number)
+
+
+def is_double(number: Any) -> bool:
+    """Tell whether a number is one that 64 bits of floating point hold exactly.
+
+    >>> [is_double(number) for number in (0.1, 2**53, 2**53 + 1, 2**60, 10**400)]
+    [True, True, False, True, False]
+    """
+    if not isinstance(number, int | np.integer) or -EXACT <= number <= EXACT:
+        return True
+    try:
+        return float(number) == int(number)
+    except OverflowError:
+        return False
+
+
+def whole_if_it_is(number: float) -> int | float:
+    """Return a whole number as an integer, whatever its size: so one number is one category, however it was held.
+
+    >>> whole_if_it_is(3.0), whole_if_it_is(2.5), whole_if_it_is(2.0**60)
+    (3, 2.5, 1152921504606846976)
+    """
+    return int(number) if number.is_integer() else number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.tables.cells import Category, Family, is_missing, token
+from unlearnspn.tables.cells import EXACT, Category, Family, is_double, is_missing, token, whole_if_it_is
 from unlearnspn.tables.holders import Encoded, Holder, as_objects
 
 _ADVICE = "convert it to numbers (for dates: days since a date of yours) or to strings"
@@ -33,6 +34,7 @@ _ADVICE_FOR = {
     **dict.fromkeys(("Binary", "bytes", "bytearray", "memoryview", "BytesDType"), _BYTES),
 }
 _FLAGS = [False, True]
+_SHOWN = 60
 
 
 class Factor(NamedTuple):
@@ -44,7 +46,10 @@ class Factor(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column as it came: numbers in any precision (NaN: missing), or Python objects."""
+    """One column as it came: numbers in any precision (NaN: missing), or Python objects.
+
+    Numbers of which doubles cannot hold some are given by `distinct`, as objects are.
+    """
 
     name: str
     family: Family
@@ -78,16 +83,40 @@ class Column:
 
     def missing(self) -> npt.NDArray[np.bool_]:
         """Tell which rows are missing."""
-        if self.family is Family.NUMBER:
+        if self.family is Family.NUMBER and self.distinct is None:
             return np.asarray(np.isnan(self.values))
         return self.factor().places < 0
 
+    def inexact_row(self) -> int | None:
+        """Return the first row whose number no double holds, such as 2**53 + 1; None if there is none."""
+        if self.family is not Family.NUMBER:
+            return None
+        if self.distinct is not None:
+            inexact = np.array([*map(_loses_digits, self.distinct), False])
+            rows = np.flatnonzero(inexact[self.values])
+        else:
+            rows = _inexact_rows(self.values)
+        return int(rows[0]) if rows.size else None
+
+    def require_exact(self) -> None:
+        """Raise unless doubles hold all of the numbers: others would be taken for their neighbours."""
+        row = self.inexact_row()
+        if row is not None:
+            value = self.objects()[row]
+            raise InvalidTableError(
+                f"column {self.name!r} holds {_shortened(value)} in row {row}, which a numeric column would round to "
+                f"{_rounded(value)}, as it would its neighbours: make it categorical (list it in "
+                "categorical_features, or convert it to strings), take a number off that all of them share, or leave "
+                "the column out"
+            )
+
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Return the values as numbers, equal ones in equal bits; infinities are refused."""
+        """Return the values as doubles, the nearest there are, equal ones in equal bits; infinities are refused."""
         if self.family is Family.EMPTY:
             return np.full(len(self), np.nan)
+        values = self.values if self.distinct is None else _as_floats(self.name, self.objects())
         with np.errstate(over="ignore", invalid="ignore"):
-            numbers: npt.NDArray[np.float64] = np.add(self.values, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+            numbers: npt.NDArray[np.float64] = np.add(values, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
         finite = np.isfinite(numbers)
         if finite.all():
             return numbers
@@ -104,8 +133,8 @@ class Column:
         """Return the values as categories, those that occur."""
         if self.family is Family.EMPTY:
             return Factor([], np.full(len(self), -1, np.int64))
-        if self.family is Family.NUMBER:
-            return _factor_numbers(self.numbers())
+        if self.family is Family.NUMBER and self.distinct is None:
+            return _factor_integers(self.values) if self.values.dtype.kind in "iu" else _factor_numbers(self.numbers())
         distinct, places = self.distinct, self.values
         if distinct is None:
             distinct, places = _encode_objects(self.values.tolist(), self.family)
@@ -128,9 +157,7 @@ def read_series(name: str, series: Any, holder: Holder | None) -> Column:
     """Read a narwhals series; the holder of its library, if any, knows a faster way to its categories."""
     dtype = series.dtype
     if dtype.is_numeric():
-        if type(dtype).__name__ in ("Int128", "UInt128"):  # numpy has no such type
-            series = series.cast(nw.Float64())
-        return Column(name, Family.NUMBER, _to_numbers(name, series.to_numpy()))
+        return _read_numeric(name, series)
     if dtype == nw.Boolean:
         flags = series.fill_null(False).to_numpy().astype(np.int64)
         return _flags(name, np.where(series.is_null().to_numpy(), -1, flags))
@@ -163,7 +190,7 @@ def read_objects(name: str, values: list[Any]) -> Column:
     if not families:
         return Column(name, Family.EMPTY, np.full(len(values), -1, np.int64), distinct=[])
     if families == {Family.NUMBER}:
-        return Column(name, Family.NUMBER, _to_numbers(name, as_objects(values)))
+        return _read_numbers(name, values)
     family = families.pop() if len(families) == 1 else Family.MIXED
     distinct, places = _encode_objects(values, family)
     return Column(name, family, places, categorical=family is not Family.MIXED, distinct=distinct)
@@ -174,7 +201,7 @@ def _read_encoded(name: str, encoded: Encoded) -> Column:
     if distinct and _are_different_strings(distinct):
         return Column(name, Family.TEXT, places, distinct=distinct)
     column = read_objects(name, distinct)
-    if column.family is Family.NUMBER:
+    if column.family is Family.NUMBER and column.distinct is None:
         return replace(column, values=np.append(column.values, np.nan)[places])
     # Nothing says that the libraries' dictionaries hold no missing values, nor that each is there once.
     return replace(column, values=np.append(column.values, -1)[places])
@@ -193,9 +220,37 @@ def _examples(values: list[Any]) -> Iterable[Any]:
             yield from [value for value in values if type(value) is kind and value == value][:1]
 
 
-def _to_numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if values.dtype != object:
-        return values
+def _read_numeric(name: str, series: Any) -> Column:
+    """Read a narwhals series of numbers; what is missing among integers must not make floats of them."""
+    dtype = series.dtype
+    if type(dtype).__name__ in ("Int128", "UInt128", "Decimal"):  # numpy has no such types
+        return _read_numbers(name, series.to_list())
+    if not dtype.is_integer() or not series.null_count():
+        values = series.to_numpy()
+        return _read_numbers(name, values.tolist()) if values.dtype == object else Column(name, Family.NUMBER, values)
+    whole = series.fill_null(0).to_numpy()
+    if whole.dtype == object or _inexact_rows(whole).size:
+        return _read_numbers(name, series.to_list())
+    return Column(name, Family.NUMBER, np.where(series.is_null().to_numpy(), np.nan, whole))
+
+
+def _read_numbers(name: str, values: list[Any]) -> Column:
+    """Read numbers of any type: as doubles if these hold them all, else as they are."""
+    try:
+        floats = _as_floats(name, as_objects(values))
+    except InvalidTableError:
+        exact = False
+    else:
+        decimals = {value for value in values if isinstance(value, Decimal)}
+        far = [values[row] for row in np.flatnonzero(np.abs(floats) >= EXACT).tolist()]
+        exact = not any(map(_loses_digits, [*decimals, *far]))
+    if exact:
+        return Column(name, Family.NUMBER, floats)
+    distinct, places = _encode_objects(values, Family.NUMBER)
+    return Column(name, Family.NUMBER, places, distinct=distinct)
+
+
+def _as_floats(name: str, values: npt.NDArray[np.object_]) -> npt.NDArray[np.float64]:
     try:
         return values.astype(np.float64)
     except (TypeError, OverflowError):  # pandas' NA, or a number that must be named
@@ -207,6 +262,34 @@ def _to_numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         except OverflowError as error:
             raise InvalidTableError(f"column {name!r} holds a number too large in row {row + 1}") from error
     return numbers
+
+
+def _inexact_rows(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the rows of an array whose integers no double holds."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return np.zeros(0, np.int64)
+    far = np.flatnonzero((values > EXACT) | (values < -EXACT if values.dtype.kind == "i" else False))
+    return far[[not is_double(number) for number in values[far].tolist()]] if far.size else far
+
+
+def _loses_digits(value: Any) -> bool:
+    """Tell whether a double gives a number back as another: a large integer, or a decimal with too many digits."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return Decimal(repr(float(value))) != value
+    return not is_missing(value) and not is_double(value)
+
+
+def _shortened(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _rounded(value: Any) -> str:
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return "infinity" if value > 0 else "-infinity"
+    return str(whole_if_it_is(nearest)) if isinstance(value, int) else repr(nearest)
 
 
 def _encode_objects(values: list[Any], family: Family) -> Encoded:
@@ -270,8 +353,13 @@ def _category(name: str, value: Any) -> Category:
             return str(value)
         case _ if abs(value) == float("inf"):
             raise InvalidTableError(f"column {name!r} holds an infinite value: replace it, or mark it as missing")
+        case _ if isinstance(value, Decimal) and value != value.to_integral_value() and _loses_digits(value):
+            raise InvalidTableError(
+                f"column {name!r} holds {value}, which has more digits than its neighbours can be told apart by: "
+                "convert the column to strings"
+            )
         case _:
-            return _number_category(float(value))
+            return _number_category(name, value)
 
 
 def _merge_factor(categories: list[Category], places: npt.NDArray[np.int64]) -> Factor:
@@ -282,12 +370,23 @@ def _merge_factor(categories: list[Category], places: npt.NDArray[np.int64]) -> 
     return Factor([first[place] for place in range(len(first))], np.array([*merged, -1], np.int64)[places])
 
 
-def _number_category(number: float) -> Category:
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+def _number_category(name: str, value: Any) -> Category:
+    if isinstance(value, int | np.integer):
+        return int(value)
+    number = float(_as_floats(name, as_objects([value]))[0])
+    if math.isinf(number):
+        raise InvalidTableError(f"column {name!r} holds a number too large: {str(value)[:60]}")
+    # Decimals and fractions may be whole numbers that no double holds.
+    return int(value) if not isinstance(value, float) and value == int(value) else whole_if_it_is(number)
 
 
 def _factor_numbers(numbers: npt.NDArray[np.float64]) -> Factor:
     observed = ~np.isnan(numbers)
     distinct = np.unique(numbers[observed])
     places = np.where(observed, np.searchsorted(distinct, numbers), -1)
-    return Factor([_number_category(number) for number in distinct.tolist()], places)
+    return Factor([whole_if_it_is(number) for number in distinct.tolist()], places)
+
+
+def _factor_integers(integers: npt.NDArray[Any]) -> Factor:
+    distinct, places = np.unique(integers, return_inverse=True)
+    return Factor(distinct.tolist(), places.astype(np.int64, copy=False))

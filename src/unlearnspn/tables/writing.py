@@ -102,7 +102,9 @@ def _write(holder: Holder, column: ColumnOrigin, cells: Cells) -> Any:
     if written is None:
         written = holder.default_column(cells)
     if written is None:
-        raise InvalidTableError(f"column {column.name!r} mixes kinds of values, which this kind of table cannot hold")
+        raise InvalidTableError(
+            f"column {column.name!r} mixes kinds of values, or numbers, that this kind of table cannot hold"
+        )
     return written
 
 
@@ -111,6 +113,6 @@ def _rewrite(holder: Holder, column: Column, rows: npt.NDArray[np.int64], cells:
     objects = column.objects()
     objects[rows] = cells.objects()[rows]
     both = read_objects(column.name, objects.tolist())
-    numeric = both.family is Family.NUMBER
+    numeric = both.family is Family.NUMBER and both.distinct is None
     suited = Cells.of_numbers(both.numbers()) if numeric else Cells.of_places(*both.factor())
     return _write(holder, ColumnOrigin(column.name, column.name, ANYTHING), suited)

@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.ids import RecordId
-from unlearnspn.tables import Column, Family, is_missing
+from unlearnspn.tables import Column, is_missing
 from unlearnspn.vault.forms import Batch
 
 
@@ -37,8 +37,6 @@ def _lines(batch: Batch) -> dict[RecordId, tuple[Any, ...]]:
 
 def _cells(column: Column) -> list[Any]:
     """Return values so that those which are the same are equal, and others are not."""
-    if column.family is Family.NUMBER:
-        return [None if number != number else number for number in column.numbers().tolist()]
     return [_cell(value) for value in column.objects().tolist()]
 
 

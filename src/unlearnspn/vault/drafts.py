@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from unlearnspn.storage.columns import describe_schema, pack_categories, read_sc
 from unlearnspn.storage.container import Array, Container, pack, unpack
 from unlearnspn.storage.entries import Entries, narrow
 from unlearnspn.storage.texts import pack_texts, take_texts
-from unlearnspn.tables import Category, Column, Family, Table
+from unlearnspn.tables import Category, Column, Family, Table, is_missing
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.pages import PageStore
 
@@ -123,14 +124,15 @@ class Drafts:
 
 def _joined(name: str, family: Family, categorical: bool, parts: Sequence[Column]) -> Column:
     """Join the parts of a column; parts without any value have no family of their own."""
-    if family is Family.NUMBER:
+    if family is Family.NUMBER and all(part.inexact_row() is None for part in parts):
         return Column(name, family, np.concatenate([part.numbers() for part in parts]), categorical)
     objects = np.concatenate([part.objects() for part in parts])
     distinct: dict[tuple[type, Any], int] = {}
     values = objects.tolist()
-    keys = [distinct.setdefault((type(value), value), len(distinct)) for value in values if value is not None]
+    present = [not is_missing(value) for value in values]
+    keys = [distinct.setdefault((type(value), value), len(distinct)) for value in compress(values, present)]
     places = np.full(len(values), -1, np.int64)
-    places[[value is not None for value in values]] = keys
+    places[present] = keys
     return Column(name, family, places, categorical, [value for _, value in distinct])
 
 
@@ -140,7 +142,9 @@ def _packed(chunk: Batch) -> Container:
     numbers: list[Array] = []
     places: list[Array] = []
     for column in chunk.table.columns:
-        kind = Kind.NUMERIC if column.family is Family.NUMBER else Kind.CATEGORICAL
+        # Numbers that no double holds can only be kept as categories can.
+        numeric = column.family is Family.NUMBER and column.inexact_row() is None
+        kind = Kind.NUMERIC if numeric else Kind.CATEGORICAL
         variables.append(Variable(column.name, kind, column.family))
         if kind is Kind.NUMERIC:
             numbers.append(column.numbers())

@@ -106,11 +106,7 @@ class Learned:
                 continue
             categories: list[Any] = list(records.encoding.categorical(v).categories)
             places = records.levels[rows, place].astype(np.int64)
-            if family is Family.NUMBER:
-                numbers = np.array([np.nan if category is None else category for category in [*categories, None]])
-                columns.append(Column(name, family, numbers[places], categorical))
-            else:
-                columns.append(Column(name, family, places, categorical, categories))
+            columns.append(Column(name, family, places, categorical, categories))
         table = Table(columns, len(rows), True, form.origin)
         return Batch(table, records.ids_of(rows), self.subjects.get(rows))
 

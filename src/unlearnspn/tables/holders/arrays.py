@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.base import Cells, Encoded, Rows
-from unlearnspn.tables.holders.casting import to_floats, to_integers
+from unlearnspn.tables.holders.casting import to_floats
 from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 Array = npt.NDArray[Any]
@@ -41,7 +41,7 @@ class Arrays:
         if name == _OBJECTS:
             return cells.objects()
         if _NUMERIC.fullmatch(name) and Family.NUMBER.accepts(cells.family):
-            return _numeric(_dtype(name), cells.numbers(), complete)
+            return _numeric(_dtype(name), cells, complete)
         if name == _BOOLEAN and Family.BOOLEAN.accepts(cells.family):
             return cells.objects().astype(bool) if complete else cells.objects()
         if name in (_TEXT, _VARIABLE_TEXT) and Family.TEXT.accepts(cells.family):
@@ -50,7 +50,7 @@ class Arrays:
 
     def default_column(self, cells: Cells) -> Array:
         """Write numbers as floats, everything else as objects."""
-        return cells.numbers() if cells.family is Family.NUMBER else cells.objects()
+        return cells.numbers() if cells.family is Family.NUMBER and cells.exact else cells.objects()
 
     def table(self, labels: Sequence[Label], columns: Sequence[Array]) -> Array:
         """Put columns side by side, in the narrowest type that holds them all."""
@@ -152,10 +152,12 @@ def _text_dtype(name: str) -> Any:
     return np.dtype(str)
 
 
-def _numeric(dtype: np.dtype[Any], numbers: npt.NDArray[np.float64], complete: bool) -> Array:
-    if dtype.kind == "f":
-        return to_floats(numbers, dtype)
-    return to_integers(numbers, dtype) if complete else numbers
+def _numeric(dtype: np.dtype[Any], cells: Cells, complete: bool) -> Array | None:
+    if dtype.kind != "f" and complete:
+        return cells.integers(dtype)
+    if not cells.exact:
+        return None
+    return to_floats(cells.numbers(), dtype) if dtype.kind == "f" else cells.numbers()
 
 
 def _masked(present: Array, cells: Cells) -> Array:

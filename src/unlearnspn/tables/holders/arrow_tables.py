@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
-from unlearnspn.tables.holders.casting import to_floats, to_integers, within_decimal
+from unlearnspn.tables.holders.casting import to_floats, within_decimal
 from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -61,8 +61,9 @@ class ArrowTables:
         if not Family.NUMBER.accepts(cells.family):
             return None
         if name in _INTEGERS:
-            return pa.array(to_integers(cells.numbers(), name), type=_native(name), mask=missing)
-        if name in _FLOATS:
+            integers = cells.integers(name)
+            return None if integers is None else pa.array(integers, type=_native(name), mask=missing)
+        if name in _FLOATS and cells.exact:
             return pa.array(to_floats(cells.numbers(), _FLOATS[name]), type=_native(name), mask=missing)
         if name in _DECIMALS and len(cell_type.details) == 2:
             return _decimals(cell_type, cells)
@@ -74,8 +75,11 @@ class ArrowTables:
             return None
         if cells.family is Family.EMPTY:
             return import_library("pyarrow").nulls(len(cells))
-        suited = {Family.NUMBER: "double", Family.BOOLEAN: "bool", Family.TEXT: "string"}
-        return self.column(CellType(suited[cells.family]), cells)
+        if cells.family is Family.NUMBER:
+            types = (CellType("double"), CellType("int64"), CellType("uint64"), CellType("decimal256", (76, 0)))
+            columns = (self.column(cell_type, cells) for cell_type in types)
+            return next((column for column in columns if column is not None), None)
+        return self.column(CellType("bool" if cells.family is Family.BOOLEAN else "string"), cells)
 
     def table(self, labels: Sequence[Label], columns: Sequence[Any]) -> Any:
         """Make a table of columns."""
@@ -129,9 +133,12 @@ def _replace_objects(column: Any, rows: Rows, new: Any) -> Any:
     return import_library("pyarrow").array(objects, type=column.type)
 
 
-def _decimals(cell_type: CellType, cells: Cells) -> Any:
+def _decimals(cell_type: CellType, cells: Cells) -> Any | None:
     pa = import_library("pyarrow")
     precision, scale = (int(detail) for detail in cell_type.details)
+    if cells.categories is not None:
+        decimals = cells.decimals(precision, scale)
+        return None if decimals is None else pa.array(decimals, getattr(pa, cell_type.name)(precision, scale))
     numbers = within_decimal(cells.numbers(), precision, scale)
     return pa.array(numbers, mask=cells.missing).cast(getattr(pa, cell_type.name)(precision, scale))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Protocol
@@ -11,13 +12,16 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.tables.cells import Category, Family
+from unlearnspn.tables.cells import Category, Family, is_double
+from unlearnspn.tables.holders.casting import to_integers
 from unlearnspn.tables.origins import CellType, Label
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 #: Distinct values, and each row's place among them (-1: missing).
 Encoded = tuple[list[Any], npt.NDArray[np.int64]]
+
+_MOST_DIGITS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +87,37 @@ class Cells:
         """Which rows are missing."""
         return np.asarray(np.isnan(self.values) if self.categories is None else self.values < 0)
 
+    @property
+    def exact(self) -> bool:
+        """Whether doubles hold all numbers."""
+        return self.categories is None or all(map(is_double, self.categories))
+
     def numbers(self) -> npt.NDArray[np.float64]:
         """Return the numbers, or the categories as numbers."""
         if self.categories is None:
             return self.values
         return np.asarray(np.array([*self.categories, np.nan], np.float64)[self.values])
+
+    def integers(self, dtype: npt.DTypeLike) -> npt.NDArray[Any] | None:
+        """Return the nearest integers of a type, 0 where they are missing; None if it cannot hold the categories."""
+        if self.categories is None:
+            return to_integers(self.values, dtype)
+        limits = np.iinfo(np.dtype(dtype))
+        fits = all(number == int(number) and limits.min <= number <= limits.max for number in self._numeric)
+        return np.array([*map(int, self._numeric), 0], dtype)[self.values] if fits else None
+
+    def decimals(self, precision: int, scale: int) -> list[Decimal | None] | None:
+        """Return the categories as decimals of so many digits; None if these cannot hold them."""
+        written = [Decimal(repr(number)) for number in self._numeric]
+        fits = all(
+            -number.as_tuple().exponent <= scale and number.adjusted() < precision - scale  # type: ignore[operator]
+            for number in (each.normalize(Context(_MOST_DIGITS)) for each in written)
+        )
+        return [*as_objects([*written, None])[self.values]] if fits else None
+
+    @property
+    def _numeric(self) -> list[int | float]:
+        return [category for category in self.categories or () if not isinstance(category, str)]
 
     def objects(self) -> npt.NDArray[np.object_]:
         """Return Python objects; None is missing."""

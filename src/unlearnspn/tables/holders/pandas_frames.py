@@ -10,7 +10,7 @@ import numpy as np
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.arrow_tables import ArrowTables
 from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
-from unlearnspn.tables.holders.casting import to_floats, to_integers
+from unlearnspn.tables.holders.casting import to_floats
 from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -84,7 +84,7 @@ class PandasFrames:
     def default_column(self, cells: Cells) -> Any:
         """Write floats, booleans, strings as pandas likes them, or objects."""
         if cells.family is Family.NUMBER:
-            return cells.numbers()
+            return cells.numbers() if cells.exact else _objects(cells.objects())
         if cells.family is Family.BOOLEAN:
             return self.column(CellType("bool"), cells)
         if cells.family is Family.TEXT:
@@ -128,14 +128,14 @@ class PandasFrames:
 
 def _numbers(name: str, cells: Cells) -> Any | None:
     pd = import_library("pandas")
-    numbers, missing = cells.numbers(), cells.missing
-    if name in _FLOATS:
-        return to_floats(numbers, name)
-    if name in _NULLABLE_FLOATS:
-        return pd.arrays.FloatingArray(to_floats(numbers, name.lower()), missing.copy())
-    if name.lower() not in _INTEGERS:
+    missing = cells.missing
+    if name in _FLOATS and cells.exact:
+        return to_floats(cells.numbers(), name)
+    if name in _NULLABLE_FLOATS and cells.exact:
+        return pd.arrays.FloatingArray(to_floats(cells.numbers(), name.lower()), missing.copy())
+    integers = cells.integers(name.lower()) if name.lower() in _INTEGERS else None
+    if integers is None:
         return None
-    integers = to_integers(numbers, name.lower())
     return integers if name in _INTEGERS and not missing.any() else pd.arrays.IntegerArray(integers, missing.copy())
 
 

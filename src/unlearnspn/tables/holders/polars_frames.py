@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
-from unlearnspn.tables.holders.casting import to_floats, to_integers, within_decimal
+from unlearnspn.tables.holders.casting import to_floats, within_decimal
 from unlearnspn.tables.origins import ANYTHING, CellType, Label
 
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
@@ -63,6 +63,9 @@ class PolarsFrames:
         suited = {Family.NUMBER: "Float64", Family.BOOLEAN: "Boolean", Family.TEXT: "String", Family.MIXED: "Object"}
         if cells.family is Family.EMPTY:
             return import_library("polars").Series([None] * len(cells))
+        if cells.family is Family.NUMBER and not cells.exact:
+            columns = (self.column(CellType(name), cells) for name in ("Int64", "UInt64", "Int128", "Object"))
+            return next(column for column in columns if column is not None)
         return self.column(CellType(suited[cells.family]), cells)
 
     def table(self, labels: Sequence[Label], columns: Sequence[Any]) -> Any:
@@ -98,20 +101,39 @@ class PolarsFrames:
 
 def _numbers(cell_type: CellType, dtype: Any, cells: Cells) -> Any | None:
     pl = import_library("polars")
-    name, numbers = cell_type.name, cells.numbers()
+    name = cell_type.name
     if name in _INTEGERS:
-        series = pl.Series(to_integers(numbers, name.lower()))
+        integers = cells.integers(name.lower())
+        series = None if integers is None else pl.Series(integers)
     elif name in _WIDE_INTEGERS:
-        lowest = 0.0 if name == "UInt128" else -(2.0**126)
-        series = pl.Series(np.rint(np.clip(np.nan_to_num(numbers), lowest, 2.0**126))).cast(dtype)
+        series = _wide_integers(dtype, cells)
     elif name in _FLOATS:
-        series = pl.Series(to_floats(numbers, name.lower()))
+        series = pl.Series(to_floats(cells.numbers(), name.lower())) if cells.exact else None
     elif name == "Decimal" and len(cell_type.details) == 2:
-        precision, scale = (int(detail) for detail in cell_type.details)
-        series = pl.Series(within_decimal(np.nan_to_num(numbers), precision, scale)).cast(dtype(precision, scale))
+        series = _decimals(cell_type, dtype, cells)
     else:
-        return None
-    return _with_nulls(series, cells)
+        series = None
+    return None if series is None else _with_nulls(series, cells)
+
+
+def _wide_integers(dtype: Any, cells: Cells) -> Any | None:
+    pl = import_library("polars")
+    lowest, highest = (0, 2**128 - 1) if dtype == pl.UInt128 else (-(2**127), 2**127 - 1)
+    if cells.categories is None:
+        rounded = np.rint(np.nan_to_num(cells.numbers())).tolist()
+        return pl.Series([min(max(int(number), lowest), highest) for number in rounded], dtype=dtype)
+    numbers = [0 if number is None else number for number in cells.objects().tolist()]
+    fits = all(number == int(number) and lowest <= number <= highest for number in numbers)
+    return pl.Series([int(number) for number in numbers], dtype=dtype) if fits else None
+
+
+def _decimals(cell_type: CellType, dtype: Any, cells: Cells) -> Any | None:
+    pl = import_library("polars")
+    precision, scale = (int(detail) for detail in cell_type.details)
+    if cells.categories is None:
+        return pl.Series(within_decimal(np.nan_to_num(cells.numbers()), precision, scale)).cast(dtype(precision, scale))
+    decimals = cells.decimals(precision, scale)
+    return None if decimals is None else pl.Series(decimals, dtype=dtype(precision, scale))
 
 
 def _with_nulls(series: Any, cells: Cells) -> Any:
