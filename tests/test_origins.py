@@ -10,7 +10,8 @@ import pytest
 
 from unlearnspn import InvalidTableError
 from unlearnspn.tables import read_table
-from unlearnspn.tables.origins import CellType, Label, Library, Origin, read_label
+from unlearnspn.tables.names import Label, read_label
+from unlearnspn.tables.origins import CellType, Library, Origin
 
 SECRET = "category of one person"
 TEXT = [SECRET, "other", None]
@@ -18,7 +19,7 @@ TEXT = [SECRET, "other", None]
 TABLES = {
     "pandas": pd.DataFrame(
         {
-            "category": pd.Categorical(TEXT, ordered=True),
+            "category": pd.Categorical(TEXT),
             "text": pd.Series(TEXT),
             "object": pd.Series(TEXT, dtype=object),
             "arrow": pd.array(TEXT, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))),
@@ -27,7 +28,6 @@ TABLES = {
     ),
     "polars": pl.DataFrame(
         {
-            "enum": pl.Series(TEXT, dtype=pl.Enum([SECRET, "other"])),
             "category": pl.Series(TEXT, dtype=pl.Categorical),
             "price": pl.Series([1, 2, 3], dtype=pl.Decimal(7, 2)),
         }
@@ -47,6 +47,21 @@ def test_an_origin_survives_json_and_holds_no_value(library):
     assert Origin.from_dict(json.loads(text)) == origin
     assert SECRET not in text
     assert SECRET not in repr(origin)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": pd.Categorical(["b"], categories=["b", "a"], ordered=True)}),
+        pl.DataFrame({"a": pl.Series(["b"], dtype=pl.Enum(["b", "a"]))}),
+        pa.table({"a": pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), ["b", "a"], ordered=True)}),
+    ],
+    ids=["pandas", "polars", "pyarrow"],
+)
+def test_categories_that_a_type_declares_in_order_belong_to_it(table):
+    origin = read_table(table).origin
+    assert origin.columns[0].type.declared == ("b", "a")
+    assert Origin.from_dict(json.loads(json.dumps(origin.to_dict()))) == origin
 
 
 def test_how_long_strings_are_is_not_remembered():
@@ -109,6 +124,9 @@ def changed(*path_and_value):
         changed("columns", 0, "type", "details", "x"),
         changed("columns", 0, "type", "details", [None]),
         changed("columns", 0, "type", "of", "text"),
+        changed("columns", 0, "type", "declared", "a"),
+        changed("columns", 0, "type", "declared", [None]),
+        changed("columns", 0, "type", "declared", ["a", "a"]),
     ],
     ids=repr,
 )

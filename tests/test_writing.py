@@ -314,9 +314,8 @@ def test_categories_are_the_models_and_no_others():
     column = write_table(read_table(frame).origin, ["a"], [answer])["a"]
     assert column.cat.categories.tolist() == ["b", "new"]
     assert column.cat.codes.tolist() == [0, 1, -1]
-    frame = pl.DataFrame({"a": pl.Series(["a"], dtype=pl.Enum(["a", "unused"]))})
+    frame = pl.DataFrame({"a": pl.Series(["a"], dtype=pl.Categorical)})
     column = write_table(read_table(frame).origin, ["a"], [answer])["a"]
-    assert column.dtype == pl.Enum(["b", "new"])
     assert column.to_list() == ["b", "new", None]
     frame = pa.table({"a": pa.array(["a"]).dictionary_encode()})
     column = write_table(read_table(frame).origin, ["a"], [answer])["a"].combine_chunks()
@@ -328,12 +327,19 @@ def test_an_order_is_kept_where_the_values_tell_it():
     ordered = pd.CategoricalDtype([3, 10, 2.5], ordered=True)
     numbers = read_table(pd.DataFrame({"a": pd.Series([3, 10], dtype=ordered)}))
     column = write_table(numbers.origin, ["a"], [([10, 3], np.array([0, 1]))])["a"]
-    assert column.cat.ordered
-    assert column.cat.categories.tolist() == [3, 10]
-    # Nobody remembers that low is less than high: better no order than a wrong one.
+    assert column.dtype == ordered
+    assert column.tolist() == [10, 3]
+    # Where nobody remembers the order, as in files of earlier versions, values tell it and the alphabet does not.
+    for listed, is_ordered in (([10, 3], True), (["low", "high"], False)):
+        inner = CellType("int64" if is_ordered else "object")
+        origin = Origin(Library.PANDAS, (ColumnOrigin("a", "a", CellType("category", (True,), inner)),))
+        assert write_table(origin, ["a"], [(listed, np.array([0, 1]))])["a"].cat.ordered is is_ordered
+    # A category that was not declared has no place in the order: better no order than a wrong one.
     sizes = pd.CategoricalDtype(["low", "high"], ordered=True)
     texts = read_table(pd.DataFrame({"a": pd.Series(["low", "high"], dtype=sizes)}))
-    assert not write_table(texts.origin, ["a"], [(["low", "high"], np.array([0, 1]))])["a"].cat.ordered
+    column = write_table(texts.origin, ["a"], [(["low", "middle"], np.array([0, 1]))])["a"]
+    assert not column.cat.ordered
+    assert column.cat.categories.tolist() == ["low", "high", "middle"]
 
 
 def test_a_dictionary_that_outgrows_its_indices_gets_wider_ones():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.hashing import fingerprint
 from unlearnspn.tables import Family, Table
+from unlearnspn.tables.names import ColumnNames, Label
 
 
 class Kind(StrEnum):
@@ -35,10 +36,10 @@ class Schema:
     """The variables of a model, in order, and the column that holds ids, if one does."""
 
     variables: tuple[Variable, ...]
-    id_column: str | None = None
+    id_column: Label = None
 
     @classmethod
-    def of(cls, table: Table, categorical_features: Any, id_column: str | None) -> Schema:
+    def of(cls, table: Table, categorical_features: Any, id_column: Label) -> Schema:
         """Derive the schema of a table, as scikit-learn's histogram boosting does, plus `"all"`."""
         chosen = _categorical_mask(table, categorical_features)
         variables = []
@@ -108,35 +109,39 @@ def _names_mismatch(expected: list[str], given: list[str]) -> str:
 
 
 def _categorical_mask(table: Table, categorical_features: Any) -> list[bool]:
-    names = table.names
+    n_columns = len(table.columns)
     if categorical_features is None:
-        return [False] * len(names)
+        return [False] * n_columns
     if isinstance(categorical_features, str):
         if categorical_features == "all":
-            return [True] * len(names)
+            return [True] * n_columns
         if categorical_features == "from_dtype":
             return [column.categorical for column in table.columns]
         raise ValueError(
             f"categorical_features={categorical_features!r} is none of 'from_dtype', 'all', None, "
-            "a boolean mask, column indices or column names"
+            "a boolean mask or a list of column names"
         )
-    return _listed_mask(names, np.asarray(categorical_features))
+    return _listed_mask(table.column_names, categorical_features)
 
 
-def _listed_mask(names: Sequence[str], listed: Any) -> list[bool]:
-    if listed.ndim != 1:
-        raise ValueError(f"categorical_features={listed.tolist()!r} must be a list: a mask, indices or names")
-    if listed.dtype.kind == "b":
-        if listed.shape != (len(names),):
-            raise ValueError(f"categorical_features is a mask of shape {listed.shape}, expected ({len(names)},)")
-        return [bool(flag) for flag in listed]
-    if listed.dtype.kind in "iu":
-        outside = [int(i) for i in listed if not 0 <= i < len(names)]
-        if outside:
-            raise ValueError(f"categorical_features names columns {listing(outside)}, out of {len(names)}")
-        return [i in set(listed.tolist()) for i in range(len(names))]
-    wanted = [str(name) for name in listed.tolist()]
-    unknown = [name for name in wanted if name not in names]
+def _listed_mask(names: ColumnNames, categorical_features: Any) -> list[bool]:
+    listed = categorical_features.tolist() if hasattr(categorical_features, "tolist") else categorical_features
+    if not isinstance(listed, Iterable) or any(isinstance(item, list | np.ndarray) for item in listed):
+        raise ValueError(f"categorical_features={listed!r} must be a list: a mask, or names of columns")
+    listed = list(listed)
+    if listed and all(isinstance(item, bool | np.bool_) for item in listed):
+        if len(listed) != len(names.called):
+            raise ValueError(
+                f"categorical_features is a mask of shape ({len(listed)},), expected ({len(names.called)},)"
+            )
+        return list(map(bool, listed))
+    unknown = [name for name in listed if names.find(name) is None]
     if unknown:
-        raise ValueError(f"categorical_features names unknown columns: {listing(unknown)}")
-    return [name in wanted for name in names]
+        raise ValueError(
+            f"categorical_features names columns {listing(unknown)}, out of {len(names.called)}: there are "
+            f"{listing(names.shown)}"
+            if all(isinstance(name, int) for name in unknown)
+            else f"categorical_features names unknown columns: {listing(unknown)}; there are {listing(names.shown)}"
+        )
+    wanted = {names.find(name) for name in listed}
+    return [place in wanted for place in range(len(names.called))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from unlearnspn.storage import StorageError
 from unlearnspn.storage.circuits import read_circuit, write_circuit
 from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import token
+from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Origin
 from unlearnspn.tables.writing import Answer, fill_table, write_table
 
@@ -50,9 +52,9 @@ class Circuit(Queries):
 
     def __init__(self, layout: Layout, domains: Domains, origin: Origin | None = None) -> None:
         self.layout = layout
-        self.domains = domains
         #: What the table was like that the model was learned from.
         self.origin = origin or Origin.arrays(domains.names)
+        self.domains = replace(domains, called=self.origin.only(domains.names).column_names)
 
     @property
     def circuit_(self) -> Circuit:
@@ -60,11 +62,11 @@ class Circuit(Queries):
         return self
 
     @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.domains.names)
+    def columns(self) -> list[Any]:
+        """The names of the columns, as their table has them."""
+        return list(self.domains.column_names.shown)
 
-    def categories(self, column: str) -> list[Any]:
+    def categories(self, column: Label) -> list[Any]:
         """Return the categories that a column knows, in the order in which `predict_proba` gives them."""
         return list(self.domains.columns[self.domains.variable(column)].categories)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.tables import Category, Family, token
 from unlearnspn.tables.cells import is_double
+from unlearnspn.tables.names import ColumnNames, Label
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Domains:
 
     columns: tuple[Domain, ...]
     #: A column that tables may have beside these, and that is no variable.
-    id_column: str | None = None
+    id_column: Label = None
+    #: What people call the columns, if not by these names.
+    called: ColumnNames | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -84,24 +88,25 @@ class Domains:
         """How many categories each column knows; 0 for numeric ones."""
         return np.array([len(column.categories) for column in self.columns], np.int64)
 
-    def variable(self, name: Any) -> int:
-        """Return a column's number by its name, or raise."""
-        if name in self._numbers:
-            return self._numbers[name]
-        raise InvalidTableError(f"there is no column {name!r}; the columns are {listing(self.names)}")
-
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.names)}
+    def column_names(self) -> ColumnNames:
+        """What people call the columns."""
+        return ColumnNames.of(self.names) if self.called is None else self.called
+
+    def variable(self, name: Any) -> int:
+        """Return a column's number by what people call it, or raise."""
+        return self.column_names.require(name)
 
     def variables(self, names: Any) -> list[int]:
         """Return the numbers of some columns, given by one name or several, each once."""
-        wanted = [names] if isinstance(names, str) else list(names)
-        twice = sorted({str(name) for name in wanted if wanted.count(name) > 1})
+        wanted = [(name, self.variable(name)) for name in self.column_names.listed(names)]
+        numbers = Counter(number for _, number in wanted)
+        twice = sorted({str(name) for name, number in wanted if numbers[number] > 1})
         if twice:
             raise InvalidTableError(f"columns {listing(twice)} are listed more than once")
-        return [self.variable(name) for name in wanted]
+        return [number for _, number in wanted]
 
-    def restricted(self, variables: Iterable[int]) -> Domains:
+    def restricted(self, variables: Sequence[int]) -> Domains:
         """Return some of the columns."""
-        return Domains(tuple(self.columns[v] for v in variables), self.id_column)
+        called = None if self.called is None else self.called.only(variables)
+        return Domains(tuple(self.columns[v] for v in variables), self.id_column, called)

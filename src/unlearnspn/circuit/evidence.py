@@ -107,7 +107,7 @@ Constraint = OneOf | Between | Equals
 Constraints = dict[int, Constraint]
 
 
-def read_evidence(evidence: Mapping[str, Any] | None, domains: Domains) -> Constraints:
+def read_evidence(evidence: Mapping[Any, Any] | None, domains: Domains) -> Constraints:
     """Turn evidence, by column name, into constraints by column number; what is missing constrains nothing."""
     if evidence is None:
         return {}

@@ -11,6 +11,7 @@ import numpy as np
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Unit
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.schema import Kind
+from unlearnspn.tables import Category
 
 if TYPE_CHECKING:
     from unlearnspn.circuit.circuit import Circuit
@@ -110,15 +111,17 @@ def _style(circuit: Circuit, unit: dict[str, Any]) -> str:
 
 def _label(circuit: Circuit, unit: dict[str, Any]) -> str:
     if unit["kind"] == "categorical":
-        shares = sorted(
-            zip(unit["probabilities"], circuit.categories(unit["column"]), strict=True), key=lambda s: -s[0]
-        )
+        shares = sorted(zip(unit["probabilities"], _categories(circuit, unit), strict=True), key=lambda s: -s[0])
         texts = [f"{category}: {share:.3g}" for share, category in shares[:_SHOWN_CATEGORIES]]
         texts += ["…"] if len(shares) > _SHOWN_CATEGORIES else []
     else:
         hidden = ("kind", "column", "densities", "log_mass")
         texts = [f"{name} {value:.4g}" for name, value in unit.items() if name not in hidden and value is not None]
     return "\n".join([f"{unit['column']} ({unit['kind'].replace('_', '-')})", *texts])
+
+
+def _categories(circuit: Circuit, unit: dict[str, Any]) -> tuple[Category, ...]:
+    return circuit.domains.columns[circuit.domains.names.index(unit["column"])].categories
 
 
 def _quoted(text: str) -> str:

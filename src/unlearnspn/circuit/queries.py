@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,11 +13,12 @@ from unlearnspn.circuit import conditioning, dependence, moments
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.evidence import Constraints, read_evidence
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
+from unlearnspn.tables.names import Label
 
 if TYPE_CHECKING:
     from unlearnspn.circuit.circuit import Circuit
 
-Evidence = Mapping[str, Any]
+Evidence = Mapping[Any, Any]
 Densities = npt.NDArray[np.float64]
 How = Literal["mpe", "mean", "sample"]
 
@@ -26,7 +27,8 @@ class Queries:
     """Questions to a circuit.
 
     Evidence and events say by column name what is known or asked: a value, a set of categories, or a `Range` of
-    numbers, as in ``{"age": Range(above=60), "sex": "F"}``.
+    numbers, as in ``{"age": Range(above=60), "sex": "F"}``. A column is meant by its name exactly as the table has it,
+    be it a string, a number or a tuple; those of arrays are called "x0", "x1" and so on, or by their positions.
     """
 
     @property
@@ -48,7 +50,7 @@ class Queries:
         """Return the mean log-density of the rows."""
         return float(self.score_samples(X).mean())
 
-    def marginal(self, columns: str | Sequence[str]) -> Circuit:
+    def marginal(self, columns: Label | Sequence[Label]) -> Circuit:
         """Return the circuit of some columns alone, in the order in which they are listed."""
         circuit = self.circuit_
         variables = circuit.domains.variables(columns)
@@ -72,19 +74,17 @@ class Queries:
         """Return the probability of an event, given evidence or not."""
         return math.exp(self.log_probability(event, given))
 
-    def expectation(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
+    def expectation(self, columns: Label | Sequence[Label], given: Evidence | None = None) -> Any:
         """Return the expectation of a column; of several columns, a dictionary of them."""
-        names = [columns] if isinstance(columns, str) else list(columns)
         circuit = self.circuit_.condition(given)
-        return _by_name(columns, [circuit.moment({name: 1}) for name in names])
+        return _by_name(circuit, columns, lambda name: circuit.moment({name: 1}))
 
-    def variance(self, columns: str | Sequence[str], given: Evidence | None = None) -> Any:
+    def variance(self, columns: Label | Sequence[Label], given: Evidence | None = None) -> Any:
         """Return the variance of a column; of several columns, a dictionary of them."""
-        names = [columns] if isinstance(columns, str) else list(columns)
         circuit = self.circuit_.condition(given)
-        return _by_name(columns, [circuit.moment({name: 2}, central=True) for name in names])
+        return _by_name(circuit, columns, lambda name: circuit.moment({name: 2}, central=True))
 
-    def moment(self, powers: Mapping[str, int], given: Evidence | None = None, central: bool = False) -> float:
+    def moment(self, powers: Mapping[Any, int], given: Evidence | None = None, central: bool = False) -> float:
         """Return the expectation of a product of powers of columns, about their means if `central`.
 
         ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Categories never seen have no number,
@@ -139,7 +139,7 @@ class Queries:
             first_row += batch.n_rows
         return circuit._fill(X, Batch.joined(filled))
 
-    def predict_proba(self, X: Any, *, target: str) -> Densities:
+    def predict_proba(self, X: Any, *, target: Label) -> Densities:
         """Return the probabilities of a column's categories given the other columns, in the order of its categories.
 
         X may have the column, whose values are then ignored, or not.
@@ -148,7 +148,7 @@ class Queries:
         variable = circuit.domains.variable(target)
         return np.concatenate([circuit._posterior(batch, variable) for batch in circuit._read(X, optional=variable)])
 
-    def mutual_information(self, a: str, b: str, n_parts: int = 32) -> float:
+    def mutual_information(self, a: Label, b: Label, n_parts: int = 32) -> float:
         """Return how much two columns tell about each other, in nats.
 
         Categories enter as they are. Numbers are divided into `n_parts` parts of equal probability; the result is
@@ -163,8 +163,12 @@ class Queries:
         return dependence.mutual_information(circuit.layout, circuit.domains, first, second, n_parts)
 
 
-def _by_name(columns: str | Sequence[str], results: list[float]) -> Any:
-    return results[0] if isinstance(columns, str) else dict(zip(columns, results, strict=True))
+def _by_name(circuit: Circuit, columns: Any, answer: Callable[[Label], float]) -> Any:
+    """Return the answer for one column, or a dictionary of them for several."""
+    names = circuit.domains.column_names
+    if names.means_one(columns):
+        return answer(columns)
+    return {name: answer(name) for name in names.listed(columns)}
 
 
 def _condition(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> Circuit:
@@ -177,12 +181,13 @@ def _condition(circuit: Circuit, constraints: Constraints, evidence: Evidence | 
 
 def _culprits(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> str:
     """Say which columns make evidence impossible; none of them, if only all of it together is."""
-    names = [circuit.domains.names[v] for v in conditioning.impossible(circuit.layout, constraints)]
-    said = [f"column {name!r} cannot be {evidence[name]!r}" for name in names if evidence is not None]
+    impossible = set(conditioning.impossible(circuit.layout, constraints))
+    known = (evidence or {}).items()
+    said = [f"column {name!r} cannot be {value!r}" for name, value in known if circuit.domains.variable(name) in impossible]
     return f" ({', '.join(said)})" if said else ""
 
 
-def _power(name: str, power: Any) -> int:
+def _power(name: Any, power: Any) -> int:
     if isinstance(power, bool) or not isinstance(power, int | np.integer) or power < 0:
         raise ValueError(f"the power {power!r} of column {name!r} must be a whole number, 0 or more")
     return int(power)

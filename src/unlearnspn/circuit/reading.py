@@ -12,6 +12,7 @@ from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.errors import InvalidTableError
 from unlearnspn.tables import Table, read_table
+from unlearnspn.tables.names import Label
 
 #: A table is read so many rows at a time, so that memory stays bounded.
 CHUNK_ROWS = 1 << 16
@@ -28,7 +29,7 @@ def read_batches(X: Any, domains: Domains, optional: int | None = None) -> Itera
         yield Batch.encode(read, domains, variables)
 
 
-def _tables(X: Any, id_column: str | None) -> Iterator[Table]:
+def _tables(X: Any, id_column: Label) -> Iterator[Table]:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     sliceable = isinstance(frame, nw.DataFrame) or (isinstance(X, np.ndarray) and X.ndim == 2)
     n_rows = len(frame) if sliceable else 0

@@ -20,6 +20,7 @@ from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import write_file
 from unlearnspn.tables import Column, Family, Table, is_missing, read_table
 from unlearnspn.tables.cells import is_double
+from unlearnspn.tables.names import Label
 
 if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit
@@ -33,7 +34,8 @@ def read_records(
 ) -> Table:
     """Read records as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
     info = vault.info()
-    id_column, subject = id_column or info.id_column, subject or info.subject_column
+    id_column = id_column or _as_text(info.id_column)
+    subject = subject or _as_text(info.subject_column)
     if id_column is None:
         raise InvalidTableError("name the column that holds the ids of the records: --id COLUMN")
     named = {name for name in (id_column, subject) if name is not None}
@@ -47,11 +49,16 @@ def read_records(
     return read_source(source, asked, lambda done, size: tell("read", done, size))
 
 
+def _as_text(name: Label) -> str | None:
+    """Return a column's name as files have it."""
+    return None if name is None else str(name)
+
+
 def read_rows(circuit: Circuit, source: str, options: Options) -> tuple[Table, list[Any] | None]:
     """Read rows to be asked about, and their ids if they have any; columns that the source lacks are missing."""
     domains = circuit.domains
     known = {column.name: column.family for column in domains.columns}
-    if domains.id_column is not None:
+    if isinstance(domains.id_column, str):
         known.setdefault(domains.id_column, Family.TEXT)
     options = replace(options, known=known)
     table = read_source(source, options)

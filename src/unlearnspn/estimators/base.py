@@ -29,7 +29,8 @@ from unlearnspn.schema import Schema
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
-from unlearnspn.tables import Table, read_column, read_table
+from unlearnspn.tables import Table, column_meant, is_column, read_column, read_table
+from unlearnspn.tables.names import Label
 from unlearnspn.views import NodeView
 
 
@@ -66,7 +67,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         max_rounds: int = 0,
         categorical_features: Any = "from_dtype",
         factorization: str | ChowLiu = "chow-liu",
-        leaves: Mapping[str, str | Leaf[Any]] | None = None,
+        leaves: Mapping[Any, str | Leaf[Any]] | None = None,
         alpha: float = 0.3,
         min_std: float = 0.05,
         n_bins: int | str = "auto",
@@ -115,10 +116,10 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         _require_rows(table)
         require_unique(names)
         schema = Schema.of(table, self.categorical_features, id_column)
-        feature_names, named = schema.names, table.named
+        feature_names, named = schema.names, table.has_text_names
         if target is not None:
             table, schema = _beside(table, target), schema.with_target(target.column.name, target.column.family)
-        settings = read_settings(self._parameters(target), schema)
+        settings = read_settings(self._parameters(target), schema, table.column_names)
         if target is not None:
             settings = replace(settings, target=len(feature_names))
         check_support(settings.leaves, table)
@@ -294,11 +295,13 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             )
         return self._model
 
-    def _read_records(self, X: Any, ids: Any, id_column: str | None = None) -> tuple[Table, list[RecordId], str | None]:
+    def _read_records(self, X: Any, ids: Any, id_column: Label = None) -> tuple[Table, list[RecordId], Label]:
         """Read a table and its ids; a column of that name is no variable, whether or not the ids come from it."""
-        if isinstance(ids, str):
-            names = read_ids(read_column(X, ids))
-            return read_table(X, without=ids), names, ids
+        # A number is one id, once it is known which column holds them.
+        meant = column_meant(X, ids) if id_column is None or is_column(ids, id_column) else None
+        if meant is not None:
+            names = read_ids(read_column(X, meant))
+            return read_table(X, without=meant), names, meant
         table = read_table(X, without=id_column)
         names = list(range(table.n_rows)) if ids is None else read_ids(ids)
         if len(names) != table.n_rows:

@@ -16,6 +16,7 @@ from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
 from unlearnspn.report import Report
 from unlearnspn.tables import open_table
+from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Library
 
 
@@ -84,7 +85,7 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
         circuit = model.circuit
         return np.asarray(_labels(model, circuit)[self._probabilities(model, circuit, X).argmax(axis=1)])
 
-    def predict_proba(self, X: Any, *, target: str | None = None) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, target: Label = None) -> npt.NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of `classes_`, or those of another column."""
         if target is not None:
             return super().predict_proba(X, target=target)

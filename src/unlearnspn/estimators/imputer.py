@@ -56,7 +56,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
         max_rounds: int = 0,
         categorical_features: Any = "from_dtype",
         factorization: str | ChowLiu = "chow-liu",
-        leaves: Mapping[str, str | Leaf[Any]] | None = None,
+        leaves: Mapping[Any, str | Leaf[Any]] | None = None,
         alpha: float = 0.3,
         min_std: float = 0.05,
         n_bins: int | str = "auto",

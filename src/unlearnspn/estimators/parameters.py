@@ -27,11 +27,12 @@ from unlearnspn.leaves import (
 from unlearnspn.model import Settings
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
+from unlearnspn.tables.names import ColumnNames
 
 _FACTORIZATIONS = ("naive", "chow-liu")
 
 
-def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
+def read_settings(parameters: Mapping[str, Any], schema: Schema, names: ColumnNames) -> Settings:
     """Return the settings that an estimator's parameters ask for, or raise."""
     alpha, min_std = (_positive(name, parameters[name]) for name in ("alpha", "min_std"))
     return Settings(
@@ -41,7 +42,7 @@ def read_settings(parameters: Mapping[str, Any], schema: Schema) -> Settings:
         n_bins=_at_least_or_auto("n_bins", parameters["n_bins"], 2, MOST_BINS),
         independence=_independence(parameters["independence"], parameters["threshold"]),
         clustering=_clustering(parameters),
-        leaves=_leaves(parameters["leaves"], schema, alpha, min_std),
+        leaves=_leaves(parameters["leaves"], schema, names, alpha, min_std),
         tree=_tree(parameters["factorization"], alpha),
     )
 
@@ -88,17 +89,18 @@ def _tree(factorization: Any, alpha: float) -> ChowLiu | None:
     return ChowLiu(alpha) if factorization == "chow-liu" else None
 
 
-def _leaves(chosen: Any, schema: Schema, alpha: float, min_std: float) -> tuple[Leaf[Any], ...]:
+def _leaves(chosen: Any, schema: Schema, names: ColumnNames, alpha: float, min_std: float) -> tuple[Leaf[Any], ...]:
     if not isinstance(chosen, Mapping | None):
         raise TypeError(f"leaves={chosen!r} must give leaves by column name, as in {{'children': 'poisson'}}")
-    chosen = dict(chosen or {})
-    unknown = [name for name in chosen if name not in schema.names]
+    unknown = [name for name in chosen or () if names.find(name) is None]
     if unknown:
-        raise ValueError(f"leaves names unknown columns: {listing(unknown)}")
+        raise ValueError(f"leaves names unknown columns: {listing(unknown)}; the columns are {listing(names.shown)}")
+    by_place = {names.find(name): leaf for name, leaf in (chosen or {}).items()}
     named = _named_leaves(alpha, min_std)
     # Chosen by kind alone: types and values of a column may look otherwise when the same records are learned anew.
     default = {Kind.NUMERIC: "gaussian", Kind.CATEGORICAL: "categorical"}
-    return tuple(_leaf(v, chosen.get(v.name, default[v.kind]), named) for v in schema.variables)
+    wanted = [by_place.get(place, default[v.kind]) for place, v in enumerate(schema.variables)]
+    return tuple(_leaf(v, leaf, named) for v, leaf in zip(schema.variables, wanted, strict=True))
 
 
 def _named_leaves(alpha: float, min_std: float) -> dict[str, Leaf[Any]]:

@@ -14,6 +14,7 @@ from unlearnspn.storage.entries import Entries, narrow
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.storage.texts import pack_texts, take_texts
 from unlearnspn.tables.cells import Category, Family, read_number_token, token
+from unlearnspn.tables.origins import label_of, plain_label
 
 _BOOLEANS: dict[bytes, Category] = {token(False): False, token(True): True}
 
@@ -21,7 +22,7 @@ _BOOLEANS: dict[bytes, Category] = {token(False): False, token(True): True}
 def describe_schema(schema: Schema) -> dict[str, Any]:
     """Return a schema as JSON values."""
     columns = [[variable.name, variable.kind.value, variable.family.value] for variable in schema.variables]
-    return {"columns": columns, "id_column": schema.id_column}
+    return {"columns": columns, "id_column": plain_label(schema.id_column)}
 
 
 def read_schema(described: Any) -> Schema:
@@ -29,7 +30,11 @@ def read_schema(described: Any) -> Schema:
     if not isinstance(described, Mapping) or set(described) != {"columns", "id_column"}:
         raise StorageError("the document describes no schema")
     id_column, columns = described["id_column"], described["columns"]
-    if not isinstance(id_column, str | None) or not isinstance(columns, list):
+    try:
+        id_column = label_of(id_column)
+    except ValueError as error:
+        raise StorageError("the document describes no schema") from error
+    if not isinstance(columns, list):
         raise StorageError("the document describes no schema")
     variables = tuple(map(_read_variable, columns))
     if not variables:

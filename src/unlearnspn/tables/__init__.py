@@ -2,7 +2,7 @@
 
 from unlearnspn.tables.cells import Category, Family, is_missing, token
 from unlearnspn.tables.columns import Column, Factor
-from unlearnspn.tables.reading import OpenTable, Table, open_table, read_column, read_table
+from unlearnspn.tables.reading import OpenTable, Table, column_meant, is_column, open_table, read_column, read_table
 
 __all__ = [
     "Category",
@@ -11,6 +11,8 @@ __all__ = [
     "Family",
     "OpenTable",
     "Table",
+    "column_meant",
+    "is_column",
     "is_missing",
     "open_table",
     "read_column",

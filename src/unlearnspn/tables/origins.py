@@ -1,7 +1,9 @@
 """Where a table came from, so that answers can be given as the same kind of table.
 
 An `Origin` names the library and the type of each column. It holds no value and no category: those come from the
-model when a table is written, so that nothing of a record that was removed can come back with them.
+model when a table is written, so that nothing of a record that was removed can come back with them. The exception are
+types that declare their categories and the order of them: ordered categories, and polars' Enums. Their lists are part
+of the schema, as names and types are: public, and there whether or not a record has the category.
 """
 
 from __future__ import annotations
@@ -14,9 +16,8 @@ from enum import StrEnum
 from typing import Any, Self
 
 from unlearnspn.errors import InvalidTableError, listing
-
-#: What a library calls a column: pandas takes more than strings.
-Label = str | int | float | None | tuple["Label", ...]
+from unlearnspn.tables.cells import Category, token
+from unlearnspn.tables.names import ColumnNames, Label
 
 _DEEPEST = 4  # a pandas category, of Arrow's, which are a dictionary, of strings
 
@@ -42,6 +43,8 @@ class CellType:
     details: tuple[str | int, ...] = ()
     #: The type of the categories, if these are categories.
     of: CellType | None = None
+    #: The categories in their order, if the type declares them.
+    declared: tuple[Category, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -50,7 +53,7 @@ class CellType:
         >>> [CellType(name).whole for name in ("int64", "UInt8", "<i4", "double", "category")]
         [True, True, True, False, False]
         """
-        if self.of is not None and self.name == "arrow":
+        if self.of is not None and self.name in ("arrow", "sparse"):
             return self.of.whole
         return re.fullmatch(r"(u?int\d+|[<>|=]?[iu]\d)", self.name.lower()) is not None
 
@@ -75,15 +78,20 @@ class CellType:
     def to_dict(self) -> dict[str, Any]:
         """Return the type as JSON can hold it."""
         inner = None if self.of is None else self.of.to_dict()
-        return {"name": self.name, "details": list(self.details), "of": inner}
+        plain = {"name": self.name, "details": list(self.details), "of": inner}
+        return plain | ({"declared": list(self.declared)} if self.declared else {})
 
     @classmethod
     def from_dict(cls, plain: Any, depth: int = _DEEPEST) -> Self:
         """Read what `to_dict` gave; anything else is refused."""
-        name, details, inner = _entries(plain, "name", "details", "of")
-        _require(isinstance(name, str) and isinstance(details, list) and depth > 0, plain)
-        _require(all(isinstance(detail, str | int) for detail in details), plain)
-        return cls(name, tuple(details), None if inner is None else CellType.from_dict(inner, depth - 1))
+        _require(isinstance(plain, Mapping), plain)
+        name, details, inner, declared = _entries({"declared": [], **plain}, "name", "details", "of", "declared")
+        _require(isinstance(name, str) and isinstance(details, list) and isinstance(declared, list), plain)
+        _require(depth > 0 and all(isinstance(detail, str | int) for detail in details), plain)
+        _require(all(isinstance(category, str | bool | int | float) for category in declared), plain)
+        _require(len(set(map(token, declared))) == len(declared), plain)
+        of = None if inner is None else CellType.from_dict(inner, depth - 1)
+        return cls(name, tuple(details), of, tuple(declared))
 
 
 @dataclass(frozen=True)
@@ -96,14 +104,14 @@ class ColumnOrigin:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as JSON can hold it."""
-        return {"name": self.name, "label": _plain_label(self.label), "type": self.type.to_dict()}
+        return {"name": self.name, "label": plain_label(self.label), "type": self.type.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:
         """Read what `to_dict` gave; anything else is refused."""
         name, label, cell_type = _entries(plain, "name", "label", "type")
         _require(isinstance(name, str), plain)
-        return cls(name, _read_label(label), CellType.from_dict(cell_type))
+        return cls(name, label_of(label), CellType.from_dict(cell_type))
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,12 @@ class Origin:
     def names(self) -> list[str]:
         """The names of the columns in the model."""
         return [column.name for column in self.columns]
+
+    @property
+    def column_names(self) -> ColumnNames:
+        """What the columns are called; the labels of arrays' columns are their positions."""
+        is_frame = self.library in (Library.PANDAS, Library.POLARS, Library.PYARROW)
+        return ColumnNames.of(column.label if is_frame else column.name for column in self.columns)
 
     def only(self, names: Iterable[str]) -> Origin:
         """Return the origin of a table with some of the columns, in the order given.
@@ -157,20 +171,15 @@ class Origin:
 ANYTHING = CellType("anything")
 
 
-def read_label(label: Any) -> Label:
-    """Return a column's name as it can be kept: strings, numbers, and tuples of them; others as strings."""
-    if isinstance(label, tuple):
-        return tuple(read_label(part) for part in label)
-    return label if label is None or isinstance(label, str | int | float) else str(label)
+def plain_label(label: Label) -> Any:
+    """Return a column's name as JSON can hold it."""
+    return [plain_label(part) for part in label] if isinstance(label, tuple) else label
 
 
-def _plain_label(label: Label) -> Any:
-    return [_plain_label(part) for part in label] if isinstance(label, tuple) else label
-
-
-def _read_label(plain: Any, depth: int = _DEEPEST) -> Label:
+def label_of(plain: Any, depth: int = _DEEPEST) -> Label:
+    """Return the name that `plain_label` gave; anything else is refused."""
     if isinstance(plain, list) and depth > 0:
-        return tuple(_read_label(part, depth - 1) for part in plain)
+        return tuple(label_of(part, depth - 1) for part in plain)
     _require(plain is None or isinstance(plain, str | int | float), plain)
     label: Label = plain
     return label

@@ -6,7 +6,8 @@ came from, but for the `Origin`, by which `writing` gives answers as the same ki
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,8 @@ import numpy.typing as npt
 from unlearnspn.errors import InvalidTableError, listing, repeated
 from unlearnspn.tables.columns import Column, read_series, read_vector
 from unlearnspn.tables.holders import holder_of, import_library
-from unlearnspn.tables.origins import ColumnOrigin, Library, Origin, read_label
+from unlearnspn.tables.names import ColumnNames, Label, read_label
+from unlearnspn.tables.origins import ColumnOrigin, Library, Origin
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,18 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """The columns' names."""
+        """The columns' names within a model."""
         return [column.name for column in self.columns]
+
+    @property
+    def column_names(self) -> ColumnNames:
+        """What the columns are called."""
+        return ColumnNames.of(self.names) if self.origin is None else self.origin.column_names
+
+    @property
+    def has_text_names(self) -> bool:
+        """Whether all columns were given strings as names."""
+        return self.named and all(isinstance(name, str) for name in self.column_names.shown)
 
     def rows(self, start: int, end: int) -> Table:
         """Return some of the rows, without copying them.
@@ -52,16 +64,15 @@ class Table:
         """
         return replace(self, columns=[column.take(rows) for column in self.columns], n_rows=len(rows))
 
-    def without(self, name: str) -> Table:
+    def without(self, name: Label) -> Table:
         """Return the table without a column, if it has it.
 
         >>> read_table([[1.5, "a"], [None, "b"]]).without("x0").names
         ['x1']
         """
-        columns = [column for column in self.columns if column.name != name]
-        origin = self.origin
-        if origin is not None:
-            origin = replace(origin, columns=tuple(column for column in origin.columns if column.name != name))
+        left_out = self.column_names.find(name)
+        columns = [column for place, column in enumerate(self.columns) if place != left_out]
+        origin = None if self.origin is None else self.origin.only(column.name for column in columns)
         return replace(self, columns=columns, origin=origin)
 
     @staticmethod
@@ -92,13 +103,21 @@ class OpenTable:
     #: Returns a column as the library has it.
     own_column: Callable[[int], Any]
 
-    def positions(self, without: str | None) -> list[int]:
-        """Return the positions of all columns but one."""
-        return [position for position, label in enumerate(self.labels) if label != without]
+    @property
+    def is_array(self) -> bool:
+        """Whether the table has no names of its own."""
+        return self.library in (Library.NUMPY, Library.MASKED, Library.LISTS)
+
+    def positions(self, without: Label) -> list[int]:
+        """Return the positions of all columns but one, if the table has names."""
+        everything = list(range(len(self.labels)))
+        if without is None or self.is_array:
+            return everything
+        return [position for position in everything if read_label(self.labels[position]) != without]
 
     def named(self, positions: list[int]) -> bool:
-        """Tell whether names were given to some columns."""
-        return all(isinstance(self.labels[position], str) for position in positions)
+        """Tell whether names were given to some columns: none are in arrays, and pandas just counts from 0 if not."""
+        return not self.is_array and [self.labels[position] for position in positions] != list(range(len(positions)))
 
     def origin(self, positions: list[int]) -> Origin:
         """Describe some of the columns."""
@@ -116,7 +135,7 @@ class OpenTable:
         )
 
 
-def read_table(X: Any, without: str | None = None) -> Table:
+def read_table(X: Any, without: Label = None) -> Table:
     """Read whatever people hold tables in, leaving out one column if it is there.
 
     >>> read_table([[1.5, "a"], [None, "b"]]).names
@@ -134,20 +153,46 @@ def read_table(X: Any, without: str | None = None) -> Table:
     return Table(columns, table.n_rows, table.named(positions), table.origin(positions))
 
 
-def read_column(X: Any, name: str) -> list[Any]:
+def column_meant(X: Any, name: Any) -> Label:
+    """Return the name of the column that holds ids, if `name` is one and not the ids themselves; else None.
+
+    >>> column_meant([[1, 2]], "customer"), column_meant([[1, 2]], [7])
+    ('customer', None)
+    """
+    if isinstance(name, str):
+        return name
+    if not isinstance(name, Hashable) or name is None or isinstance(X, Table):
+        return None
+    frame = _frame(X)
+    label = read_label(name)
+    return label if frame is not None and label in map(read_label, frame.columns) else None
+
+
+def is_column(values: Any, column: Label) -> bool:
+    """Tell whether this is the name of a column that is known, and not what such a column holds."""
+    return isinstance(values, str) or (isinstance(values, int | float | tuple) and values == column)
+
+
+def read_column(X: Any, name: Label) -> list[Any]:
     """Return one column of a table as Python objects, unconverted."""
     if isinstance(X, Table):
-        if name not in X.names:
-            raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(X.names)}")
-        own: list[Any] = X.columns[X.names.index(name)].objects().tolist()
+        place = X.column_names.find(name)
+        if place is None:
+            raise _no_ids(name, X.column_names.shown)
+        own: list[Any] = X.columns[place].objects().tolist()
         return own
     frame = _frame(X)
     if frame is None:
         raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
-    if name not in frame.columns:
-        raise InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(frame.columns)}")
-    values: list[Any] = frame[name].to_list()
+    labels = list(map(read_label, frame.columns))
+    if name not in labels:
+        raise _no_ids(name, labels)
+    values: list[Any] = list(frame.iter_columns())[labels.index(name)].to_list()
     return values
+
+
+def _no_ids(name: Label, names: list[Any]) -> InvalidTableError:
+    return InvalidTableError(f"there is no column {name!r} for the ids; the table has {listing(names)}")
 
 
 def open_table(X: Any) -> OpenTable:
@@ -171,7 +216,9 @@ def _frame(X: Any) -> Any:
         raise InvalidTableError(f"column names must be unique: {' '.join(str(error).split())}") from error
     twice = repeated(names)
     if twice:
-        raise InvalidTableError(f"column names must be unique, but {listing(twice)} occur more than once")
+        raise InvalidTableError(
+            f"column names must be unique, also if 0 is written '0', but {listing(twice)} occur more than once"
+        )
     return frame
 
 

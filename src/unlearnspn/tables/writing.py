@@ -13,6 +13,7 @@ from unlearnspn.tables import OpenTable, open_table
 from unlearnspn.tables.cells import Category, Family
 from unlearnspn.tables.columns import Column, read_objects
 from unlearnspn.tables.holders import Cells, Holder, holder_of
+from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import ANYTHING, ColumnOrigin, Origin
 
 #: A column of an answer: numbers (NaN: missing), or categories and places among them (anything else: missing).
@@ -23,10 +24,10 @@ def write_table(origin: Origin, names: Sequence[str], columns: Sequence[Answer])
     """Write a table of the kind that the origin tells of, with these columns in this order.
 
     Integers are rounded and kept within the range of their type. If something is missing, a type that cannot be
-    missing gives way to the nearest that can: pandas' nullable types, floats in arrays. The categories of pandas'
-    categorical columns, polars' Enums and Arrow's dictionaries are those given here, sorted; since the alphabet is
-    not the order that an ordered column of strings had, pandas and Arrow are told that it is none. Tables that came
-    as lists are written as arrays: of floats if all columns are numbers, else of objects.
+    missing gives way to the nearest that can: pandas' nullable types, floats in arrays. Ordered categories and polars'
+    Enums have the categories that their type declared, in that order, and behind them those given here that it did
+    not, sorted: then they have no order any more. The categories of other columns are those given here, sorted. Tables
+    that came as lists are written as arrays: of floats if all columns are numbers, else of objects.
 
     A column that the origin does not know gets the type that suits it. An `ImportError` says so if the library is not
     installed here.
@@ -48,7 +49,7 @@ def write_table(origin: Origin, names: Sequence[str], columns: Sequence[Answer])
     return holder.table([one.label for one in wanted], written)
 
 
-def fill_table(X: Any, columns: Mapping[str, Answer], without: str | None = None) -> Any:
+def fill_table(X: Any, columns: Mapping[str, Answer], without: Label = None) -> Any:
     """Return a table like X in which what is missing is filled in from columns of the same length, by name.
 
     A table without names of its own, such as an array, is filled in by position if there is a column here for each of
@@ -79,7 +80,7 @@ def fill_table(X: Any, columns: Mapping[str, Answer], without: str | None = None
     return holder.replace(table.native, exchanged)
 
 
-def _positions(table: OpenTable, names: list[str], without: str | None) -> list[int]:
+def _positions(table: OpenTable, names: list[str], without: Label) -> list[int]:
     """Find the columns of a table by their names, or by their order if they have none."""
     positions = table.positions(without)
     if not table.named(positions) and len(positions) == len(names):

@@ -11,8 +11,9 @@ from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.slices import Rows
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.storage.models import describe_origin, read_origin
-from unlearnspn.tables import Family, Table, is_missing, read_column, read_table
-from unlearnspn.tables.origins import Origin
+from unlearnspn.tables import Family, Table, column_meant, is_column, is_missing, read_column, read_table
+from unlearnspn.tables.names import Label
+from unlearnspn.tables.origins import Origin, label_of, plain_label
 
 _NAMES = {"columns", "id_column", "subject_column", "string_ids", "origin"}
 
@@ -43,16 +44,15 @@ class Form:
     """The columns of a vault's records, and which of a table's columns are ids and subjects."""
 
     columns: tuple[ColumnForm, ...]
-    id_column: str | None
-    subject_column: str | None
+    id_column: Label
+    subject_column: Label
     string_ids: bool
     origin: Origin | None
 
     @classmethod
     def first(cls, X: Any, ids: Any, subjects: Any) -> tuple[Form, Batch]:
         """Read a vault's first table, which gives the form."""
-        id_column = ids if isinstance(ids, str) else None
-        subject_column = subjects if isinstance(subjects, str) else None
+        id_column, subject_column = column_meant(X, ids), column_meant(X, subjects)
         if id_column is not None and id_column == subject_column:
             raise InvalidTableError(f"column {id_column!r} cannot hold both the ids and the subjects")
         batch = _read(X, ids, subjects, id_column, subject_column)
@@ -116,8 +116,8 @@ class Form:
         """Return the form as JSON values."""
         return {
             "columns": [[name, family.value, categorical] for name, family, categorical in self.columns],
-            "id_column": self.id_column,
-            "subject_column": self.subject_column,
+            "id_column": plain_label(self.id_column),
+            "subject_column": plain_label(self.subject_column),
             "string_ids": self.string_ids,
             "origin": describe_origin(self.origin),
         }
@@ -129,34 +129,28 @@ class Form:
             raise StorageError("the vault does not say what its tables are like")
         columns = tuple(ColumnForm(name, Family(family), flag) for name, family, flag in described["columns"])
         origin = read_origin(described["origin"])
-        plain = {name: described[name] for name in ("id_column", "subject_column", "string_ids")}
-        return cls(columns=columns, origin=origin, **plain)
+        id_column, subject_column = (label_of(described[name]) for name in ("id_column", "subject_column"))
+        return cls(columns, id_column, subject_column, described["string_ids"], origin)
 
 
-def _read(X: Any, ids: Any, subjects: Any, id_column: str | None, subject_column: str | None) -> Batch:
-    names = read_ids(read_column(X, ids) if isinstance(ids, str) else ids)
-    table = _without(read_table(X, without=id_column), subject_column)
+def _read(X: Any, ids: Any, subjects: Any, id_column: Label, subject_column: Label) -> Batch:
+    names = read_ids(read_column(X, ids) if is_column(ids, id_column) else ids)
+    table = read_table(X, without=id_column)
+    table = table if subject_column is None else table.without(subject_column)
     if table.n_rows == 0:
         raise InvalidTableError("the table has no rows")
     if len(names) != table.n_rows:
         raise RecordIdError(f"there are {len(names)} ids for {table.n_rows} rows")
     require_unique(names)
-    return Batch(table, names, _read_subjects(X, subjects, table.n_rows))
+    if is_column(subjects, subject_column):
+        subjects = read_column(X, subjects)
+    return Batch(table, names, _read_subjects(subjects, table.n_rows))
 
 
-def _without(table: Table, name: str | None) -> Table:
-    if name is None:
-        return table
-    origin = table.origin
-    if origin is not None:
-        origin = replace(origin, columns=tuple(column for column in origin.columns if column.name != name))
-    return replace(table, columns=[column for column in table.columns if column.name != name], origin=origin)
-
-
-def _read_subjects(X: Any, subjects: Any, number: int) -> list[str | None]:
+def _read_subjects(subjects: Any, number: int) -> list[str | None]:
     if subjects is None:
         return [None] * number
-    listed: Sequence[Any] = read_column(X, subjects) if isinstance(subjects, str) else list(subjects)
+    listed: Sequence[Any] = list(subjects)
     if len(listed) != number:
         raise RecordIdError(f"there are {len(listed)} subjects for {number} rows")
     return [read_subject(subject) for subject in listed]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unlearnspn.certificates import Digests
+from unlearnspn.tables.names import Label
 from unlearnspn.vault.home import Home
 
 
@@ -19,8 +20,8 @@ class Info:
     columns: tuple[str, ...]
     #: What the values of each column are: numbers, texts, booleans.
     families: dict[str, str]
-    id_column: str | None
-    subject_column: str | None
+    id_column: Label
+    subject_column: Label
     #: "texts" or "integers"; None before the first record.
     id_kind: str | None
     fitted: bool

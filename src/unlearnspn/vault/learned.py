@@ -29,6 +29,7 @@ from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, kn
 from unlearnspn.storage.columns import read_tokens
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.tables import Category, Column, Family, Table, token
+from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Origin
 from unlearnspn.vault.errors import DamagedVaultError
 from unlearnspn.vault.forms import Batch, Form
@@ -59,11 +60,11 @@ class Learned:
         self._stored_encoding = self.model.records.encoding if is_stored else None
 
     @classmethod
-    def fit(cls, batch: Batch, id_column: str | None, parameters: Mapping[str, Any]) -> Learned:
+    def fit(cls, batch: Batch, id_column: Label, parameters: Mapping[str, Any]) -> Learned:
         """Learn from scratch."""
         estimator = SPN(**parameters)
         schema = Schema.of(batch.table, estimator.categorical_features, id_column)
-        settings = read_settings(estimator.get_params(deep=False), schema)
+        settings = read_settings(estimator.get_params(deep=False), schema, batch.table.column_names)
         check_support(settings.leaves, batch.table)
         estimator._model = Model.learn(settings, batch.ids, batch.table)
         estimator._set_features(schema.names, named=True)

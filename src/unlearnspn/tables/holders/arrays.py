@@ -14,7 +14,8 @@ import numpy.typing as npt
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.base import Cells, Encoded, Rows
 from unlearnspn.tables.holders.casting import to_floats
-from unlearnspn.tables.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.names import Label
+from unlearnspn.tables.origins import ANYTHING, CellType
 
 Array = npt.NDArray[Any]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unlearnspn.tables.cells import Family
-from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library, read_declared
 from unlearnspn.tables.holders.casting import to_floats, within_decimal
-from unlearnspn.tables.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.names import Label
+from unlearnspn.tables.origins import ANYTHING, CellType
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _FLOATS = {"halffloat": np.float16, "float": np.float32, "double": np.float64}
@@ -22,8 +24,11 @@ class ArrowTables:
     """Tables of chunked arrays."""
 
     def type_of(self, column: Any) -> CellType:
-        """Return the type of one of the columns."""
-        return self.describe(column.type)
+        """Return the type of one of the columns; the categories of a dictionary are kept only if they are ordered."""
+        cell_type = self.describe(column.type)
+        if cell_type.name != "dictionary" or not column.type.ordered:
+            return cell_type
+        return replace(cell_type, declared=read_declared(self.encode(column)[0]))
 
     def describe(self, arrow_type: Any) -> CellType:
         """Return an Arrow type in words."""
@@ -51,8 +56,10 @@ class ArrowTables:
         pa = import_library("pyarrow")
         name, missing = cell_type.name, cells.missing
         if name == "dictionary" and cells.categories is not None and cell_type.of is not None and cell_type.details:
+            cells = cells.in_order(cell_type.declared)
             categories = self.column(cell_type.of, cells.distinct)
-            index_type, ordered = str(cell_type.details[0]), bool(cell_type.details[1]) and cells.ordered
+            index_type = str(cell_type.details[0])
+            ordered = bool(cell_type.details[1]) and cells.is_ordered(cell_type.declared)
             return None if categories is None else _dictionary(categories, cells.values, index_type, ordered)
         if name in _TEXTS and Family.TEXT.accepts(cells.family):
             return pa.array(cells.objects(), type=_native(name))

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.tables.cells import Category, Family, is_double
+from unlearnspn.tables.cells import Category, Family, is_double, token
 from unlearnspn.tables.holders.casting import to_integers
-from unlearnspn.tables.origins import CellType, Label
+from unlearnspn.tables.names import Label
+from unlearnspn.tables.origins import CellType
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
@@ -56,6 +57,15 @@ class Cells:
         """Return some of the rows."""
         return Cells(self.values[rows], self.categories)
 
+    def in_order(self, declared: Sequence[Category]) -> Cells:
+        """Return the same cells, with declared categories first and in their order, also those that do not occur."""
+        if self.categories is None or not declared:
+            return self
+        listed = {token(category): category for category in (*declared, *self.categories)}
+        places = {written: place for place, written in enumerate(listed)}
+        moved = np.array([*(places[token(category)] for category in self.categories), -1], np.int64)
+        return Cells(moved[self.values], tuple(listed.values()))
+
     @property
     def distinct(self) -> Cells:
         """The categories themselves, each once."""
@@ -77,9 +87,10 @@ class Cells:
             return Family.EMPTY
         return families.pop() if len(families) == 1 else Family.MIXED
 
-    @property
-    def ordered(self) -> bool:
-        """Whether the order of the categories is that of their values, and not just of the alphabet."""
+    def is_ordered(self, declared: Sequence[Category]) -> bool:
+        """Tell whether the categories are in an order that means something: all declared, or that of their values."""
+        if declared and self.categories is not None:
+            return len(declared) == len(self.categories)
         return self.family in (Family.NUMBER, Family.BOOLEAN, Family.EMPTY)
 
     @cached_property
@@ -126,6 +137,11 @@ class Cells:
             objects[self.missing] = None
             return objects
         return np.asarray(as_objects([*self.categories, None])[self.values])
+
+
+def read_declared(categories: Sequence[Any]) -> tuple[Category, ...]:
+    """Return the categories that a type declares; none if they are not what columns can hold."""
+    return tuple(categories) if all(isinstance(each, str | bool | int | float) for each in categories) else ()
 
 
 def _family(category: Category) -> Family:

@@ -9,9 +9,10 @@ import numpy as np
 
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.arrow_tables import ArrowTables
-from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
+from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library, read_declared
 from unlearnspn.tables.holders.casting import to_floats
-from unlearnspn.tables.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.names import Label
+from unlearnspn.tables.origins import ANYTHING, CellType
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _NULLABLE_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
@@ -24,19 +25,22 @@ class PandasFrames:
     """Frames of pandas' series; every column may be missing in a way of its own."""
 
     def type_of(self, column: Any) -> CellType:
-        """Return the type of one of the columns; the categories of a categorical one are not kept."""
+        """Return the type of one of the columns; the categories of a categorical one are kept only if ordered."""
+        if isinstance(column.dtype, import_library("pandas").ArrowDtype):
+            return CellType("arrow", (), ArrowTables().type_of(_arrow(column)))
         return self._describe(column.dtype)
 
     def _describe(self, dtype: Any) -> CellType:
         pd = import_library("pandas")
         if isinstance(dtype, pd.CategoricalDtype):
-            return CellType("category", (bool(dtype.ordered),), self._describe(dtype.categories.dtype))
+            declared = read_declared(dtype.categories.tolist()) if dtype.ordered else ()
+            return CellType("category", (bool(dtype.ordered),), self._describe(dtype.categories.dtype), declared)
         if isinstance(dtype, pd.ArrowDtype):
             return CellType("arrow", (), ArrowTables().describe(dtype.pyarrow_dtype))
         if isinstance(dtype, pd.StringDtype):
             return CellType("string", (dtype.storage, "NA" if dtype.na_value is pd.NA else "nan"))
         if isinstance(dtype, pd.SparseDtype):
-            return self._describe(dtype.subtype)
+            return CellType("sparse", (str(dtype.fill_value),), self._describe(dtype.subtype))
         name = getattr(dtype, "name", "")
         return CellType(name) if name in _KNOWN else ANYTHING
 
@@ -61,6 +65,8 @@ class PandasFrames:
         if name == "arrow" and cell_type.of is not None:
             column = ArrowTables().column(cell_type.of, cells)
             return None if column is None else pd.arrays.ArrowExtensionArray(column)
+        if name == "sparse" and cell_type.of is not None and cell_type.details:
+            return _sparse(self.column(cell_type.of, cells), str(cell_type.details[0]))
         if name == "string" and len(cell_type.details) == 2 and Family.TEXT.accepts(cells.family):
             return pd.array(cells.objects(), dtype=_string_dtype(cell_type))
         if name in ("bool", "boolean") and Family.BOOLEAN.accepts(cells.family):
@@ -74,11 +80,12 @@ class PandasFrames:
         pd = import_library("pandas")
         if cells.categories is None or cell_type.of is None:
             return None
+        cells = cells.in_order(cell_type.declared)
         categories = self.column(cell_type.of, cells.distinct)
         if categories is None:
             categories = self.default_column(cells.distinct)
         index = pd.Index(categories, dtype=object if cell_type.of.name == "object" else None)
-        ordered = cell_type.details == (True,) and cells.ordered
+        ordered = cell_type.details == (True,) and cells.is_ordered(cell_type.declared)
         return pd.Categorical.from_codes(cells.values, categories=index, ordered=ordered)
 
     def default_column(self, cells: Cells) -> Any:
@@ -106,7 +113,7 @@ class PandasFrames:
         if new is None:
             return None
         if isinstance(column.dtype, pd.SparseDtype):
-            filled = column.sparse.to_dense().to_numpy(copy=True)
+            filled, new = column.sparse.to_dense().to_numpy(copy=True), np.asarray(new)
         elif isinstance(column.dtype, np.dtype):
             filled = column.to_numpy(copy=True)
         else:
@@ -137,6 +144,17 @@ def _numbers(name: str, cells: Cells) -> Any | None:
     if integers is None:
         return None
     return integers if name in _INTEGERS and not missing.any() else pd.arrays.IntegerArray(integers, missing.copy())
+
+
+def _sparse(dense: Any, fill: str) -> Any:
+    """Return an array that stores what differs from a value only; what has no such form stays dense."""
+    if not isinstance(dense, np.ndarray) or dense.dtype.kind not in "biuf":
+        return dense
+    try:
+        value = fill == "True" if dense.dtype.kind == "b" else dense.dtype.type(float(fill))
+    except (ValueError, OverflowError):
+        return dense
+    return import_library("pandas").arrays.SparseArray(dense, fill_value=value)
 
 
 def _objects(values: Any, index: Any = None) -> Any:

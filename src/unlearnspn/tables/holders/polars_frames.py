@@ -10,7 +10,8 @@ import numpy as np
 from unlearnspn.tables.cells import Family
 from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
 from unlearnspn.tables.holders.casting import to_floats, within_decimal
-from unlearnspn.tables.origins import ANYTHING, CellType, Label
+from unlearnspn.tables.names import Label
+from unlearnspn.tables.origins import ANYTHING, CellType
 
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 _WIDE_INTEGERS = ("Int128", "UInt128")  # numpy has no such type
@@ -23,11 +24,13 @@ class PolarsFrames:
     """Frames of polars' series."""
 
     def type_of(self, column: Any) -> CellType:
-        """Return the type of one of the columns; the categories of an Enum are not kept."""
+        """Return the type of one of the columns; that of an Enum declares its categories."""
         dtype = column.dtype
         name = dtype.base_type().__name__
         if name == "Decimal":
             return CellType(name, (dtype.precision, dtype.scale))
+        if name == "Enum":
+            return CellType(name, declared=tuple(dtype.categories.to_list()))
         return CellType(name) if name in _KNOWN else ANYTHING
 
     def encode(self, column: Any) -> Encoded | None:
@@ -54,6 +57,7 @@ class PolarsFrames:
         if name == "Boolean" and Family.BOOLEAN.accepts(cells.family):
             return _gather(pl.Series(cells.distinct.objects().tolist(), dtype=pl.Boolean), cells)
         if name in ("String", *_CATEGORIES) and Family.TEXT.accepts(cells.family):
+            cells = cells.in_order(cell_type.declared)
             texts = pl.Series(cells.distinct.objects().tolist(), dtype=pl.String)
             return _gather(texts.cast(pl.Enum(texts) if name == "Enum" else dtype), cells)
         return _numbers(cell_type, dtype, cells) if Family.NUMBER.accepts(cells.family) else None
