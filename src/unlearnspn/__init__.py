@@ -43,6 +43,7 @@ __all__ = [
     "GTest",
     "Gaussian",
     "Histogram",
+    "IdentifyingColumnWarning",
     "ImpossibleEvidenceError",
     "InvalidEvidenceError",
     "InvalidTableError",
@@ -71,6 +72,7 @@ _NAMES_BY_MODULE = {
     "circuit": ("Circuit", "Range"),
     "clustering": ("QKMeans",),
     "errors": (
+        "IdentifyingColumnWarning",
         "ImpossibleEvidenceError",
         "InvalidEvidenceError",
         "InvalidTableError",

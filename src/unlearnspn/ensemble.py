@@ -116,6 +116,12 @@ class Ensemble:
         """Whether the ids are texts."""
         return isinstance(next(iter(self._ids)), str)
 
+    @property
+    def identifying(self) -> list[str]:
+        """The columns in which nearly every record has a category of its own, in all members."""
+        names = [set(member.identifying) for member in self.learned]
+        return [name for name in self.settings.schema.names if all(name in each for each in names)]
+
     def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
         """Tell of each id whether a record that is held has it."""
         return np.array([item in self._ids for item in ids], np.bool_)

@@ -35,6 +35,10 @@ class ImpossibleEvidenceError(ValueError):
     """The evidence has probability 0 under the model, so nothing can be said given it."""
 
 
+class IdentifyingColumnWarning(UserWarning):
+    """Nearly every record has a value of its own in some column, which the model shows in clear."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """A question speaks of a category that no record has, perhaps because it is misspelt; the answer is right."""
 

@@ -207,6 +207,11 @@ class Model:
         """Whether the ids are texts."""
         return self.records.string_ids
 
+    @property
+    def identifying(self) -> list[str]:
+        """The columns in which nearly every record has a category of its own."""
+        return self.records.identifying
+
     def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
         """Tell of each id whether a record that is held has it."""
         return self.records.find(ids) >= 0
@@ -312,8 +317,15 @@ def _domains(settings: Settings, records: Records) -> Domains:
     """Return what a circuit shows of the columns."""
     schema = settings.schema
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
+    identifying = records.identifying
     columns = [
-        Domain(v.name, v.kind, v.family, leaf.categories(Slice(records, records.encoding, scope, 0)))
+        Domain(
+            v.name,
+            v.kind,
+            v.family,
+            leaf.categories(Slice(records, records.encoding, scope, 0)),
+            v.name in identifying,
+        )
         for v, leaf, scope in zip(schema.variables, settings.leaves, scopes, strict=True)
     ]
     return Domains(tuple(columns), schema.id_column)

@@ -29,6 +29,7 @@ from unlearnspn.compiling import IN, late_kernel, per_row
 from unlearnspn.errors import RecordIdError
 from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key
+from unlearnspn.identifying import identifies
 from unlearnspn.ids import RecordId, record_key, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.multiset import Multiset, digest_records, no_records
@@ -185,6 +186,12 @@ class Records:
         live[minus] = False
         live[plus] = True
         return np.flatnonzero(live)
+
+    @property
+    def identifying(self) -> list[str]:
+        """The columns in which nearly every record has a category of its own."""
+        counts = np.split(self.totals.level_counts, self.encoding.level_starts[1:-1])
+        return [v.name for v, each in zip(self.schema.variables, counts, strict=True) if identifies(each)]
 
     def find(self, ids: Sequence[RecordId]) -> Rows:
         """Return the slot of each id, -1 for those that nobody has."""

@@ -23,6 +23,7 @@ from unlearnspn.circuit.reading import read_batches
 from unlearnspn.circuit.scoring import Scorer
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError
 from unlearnspn.hashing import fingerprint
+from unlearnspn.identifying import warn_of
 from unlearnspn.schema import Kind
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.circuits import read_circuit, write_circuit
@@ -91,28 +92,39 @@ class Circuit(Queries):
 
     def save(self, path: PathLike) -> None:
         """Write the circuit into one file, from which `load` makes the same again."""
-        write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict()})
+        self._warn_of_export()
+        identifying = [column.name for column in self.domains.columns if column.identifies]
+        write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict(), "identifying": identifying})
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; nothing that the file says is run, and whatever is wrong with it is refused."""
         layout, domains, document = read_circuit(path)
         try:
-            return cls(layout, domains, Origin.from_dict(document.get("origin")).only(domains.names))
+            identifying = _read_names(document.get("identifying", []))
+            columns = tuple(replace(column, identifies=column.name in identifying) for column in domains.columns)
+            origin = Origin.from_dict(document.get("origin")).only(domains.names)
+            return cls(layout, replace(domains, columns=columns), origin)
         except ValueError as error:
             raise StorageError(f"{path} cannot be read: {error}") from error
 
     def to_json(self) -> str:
         """Write the circuit as JSON: columns, and units with their children, weights and parameters."""
+        self._warn_of_export()
         return exports.to_json(self)
 
     def to_networkx(self) -> Any:
         """Return the circuit as a networkx graph, parents to children."""
+        self._warn_of_export()
         return exports.to_networkx(self)
 
     def to_graphviz(self) -> str:
         """Return the source of a picture for Graphviz's `dot`."""
+        self._warn_of_export()
         return exports.to_graphviz(self)
+
+    def _warn_of_export(self) -> None:
+        warn_of(self.domains.identifying, "the exported circuit shows")
 
     # -- what queries need -----------------------------------------------------------------------------------------
 
@@ -243,6 +255,12 @@ def _normalised(scores: Floats) -> Floats:
     largest = scores.max(axis=1, keepdims=True)
     shares = np.exp(np.where(largest == -np.inf, 0.0, scores - np.where(largest == -np.inf, 0.0, largest)))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _read_names(names: Any) -> set[str]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("it does not say which columns identify")
+    return set(names)
 
 
 def _parts(domain: Domain) -> list[bytes]:

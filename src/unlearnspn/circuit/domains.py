@@ -26,6 +26,8 @@ class Domain:
     kind: Kind
     family: Family
     categories: tuple[Category, ...] = ()
+    #: Whether nearly every record had a category of its own.
+    identifies: bool = False
 
     @cached_property
     def index(self) -> dict[bytes, int]:
@@ -92,6 +94,12 @@ class Domains:
     def column_names(self) -> ColumnNames:
         """What people call the columns."""
         return ColumnNames.of(self.names) if self.called is None else self.called
+
+    @property
+    def identifying(self) -> list[Any]:
+        """The columns in which nearly every record had a category of its own, as people call them."""
+        pairs = zip(self.column_names.shown, self.columns, strict=True)
+        return [name for name, column in pairs if column.identifies]
 
     def variable(self, name: Any) -> int:
         """Return a column's number by what people call it, or raise."""

@@ -50,7 +50,8 @@ def _joined(circuits: Sequence[Circuit], variable: int) -> Domain:
     for circuit in circuits:
         known.update((token(category), category) for category in circuit.domains.columns[variable].categories)
     first = circuits[0].domains.columns[variable]
-    return Domain(first.name, first.kind, first.family, tuple(sorted(known.values(), key=rank)))
+    identifies = all(circuit.domains.columns[variable].identifies for circuit in circuits)
+    return Domain(first.name, first.kind, first.family, tuple(sorted(known.values(), key=rank)), identifies)
 
 
 def _is_open(circuits: Sequence[Circuit], variable: int) -> bool:

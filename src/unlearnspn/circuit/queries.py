@@ -13,6 +13,7 @@ from unlearnspn.circuit import conditioning, dependence, moments
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.evidence import Constraints, read_evidence
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
+from unlearnspn.identifying import warn_of
 from unlearnspn.tables.names import Label
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Queries:
         circuit = _condition(circuit, constraints, given)
         _require_names(circuit, constraints)
         circuit._require_writable()
+        warn_of(circuit.domains.identifying, "the sample shows")
         rows = circuit._completer.sample_rows(int(n), np.random.default_rng(random_state))
         return circuit._write(rows)
 
@@ -182,8 +184,8 @@ def _condition(circuit: Circuit, constraints: Constraints, evidence: Evidence | 
 def _culprits(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> str:
     """Say which columns make evidence impossible; none of them, if only all of it together is."""
     impossible = set(conditioning.impossible(circuit.layout, constraints))
-    known = (evidence or {}).items()
-    said = [f"column {name!r} cannot be {value!r}" for name, value in known if circuit.domains.variable(name) in impossible]
+    known = {name: value for name, value in (evidence or {}).items() if circuit.domains.variable(name) in impossible}
+    said = [f"column {name!r} cannot be {value!r}" for name, value in known.items()]
     return f" ({', '.join(said)})" if said else ""
 
 

@@ -15,6 +15,7 @@ import typer
 
 from unlearnspn.certificates.errors import CertificateError, KeyFileError
 from unlearnspn.errors import (
+    IdentifyingColumnWarning,
     ImpossibleEvidenceError,
     InvalidEvidenceError,
     InvalidTableError,
@@ -24,6 +25,8 @@ from unlearnspn.errors import (
     UnseenCategoryWarning,
 )
 
+#: What the library's own warnings are called on the command line.
+_CALLED: dict[type[Warning], str] = {UnseenCategoryWarning: "hint", IdentifyingColumnWarning: "warning"}
 #: Set to anything, it shows where an error comes from.
 DEBUG = "UNLEARNSPN_DEBUG"
 
@@ -73,22 +76,23 @@ def fail(error: BaseException, as_json: bool) -> NoReturn:
 
 @contextmanager
 def hints() -> Iterator[None]:
-    """Print warnings about a question as hints, once it is answered; an error is the only message there is."""
-    found: dict[str, None] = {}
+    """Print warnings as sentences once a command is done; an error is the only message there is."""
+    found: dict[str, str] = {}
     with warnings.catch_warnings():
         show = warnings.showwarning
 
         def gather(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, UnseenCategoryWarning):
-                found[str(message)] = None
+            if category in _CALLED:
+                found[str(message)] = _CALLED[category]
             else:
                 show(message, category, *where, **more)
 
         warnings.showwarning = gather
-        warnings.simplefilter("always", UnseenCategoryWarning)
+        for category in _CALLED:
+            warnings.simplefilter("always", category)
         yield
-    for hint in found:
-        typer.echo(f"unlearnspn: hint: {printable(hint)}", err=True)
+    for sentence, called in found.items():
+        typer.echo(f"unlearnspn: {called}: {printable(sentence)}", err=True)
 
 
 def fail_as_json(code: int, message: str) -> NoReturn:

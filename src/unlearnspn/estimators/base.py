@@ -20,6 +20,7 @@ from unlearnspn.errors import InvalidTableError, RecordIdError, listing
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.parameters import read_settings
 from unlearnspn.estimators.targets import Target
+from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
@@ -124,6 +125,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             settings = replace(settings, target=len(feature_names))
         check_support(settings.leaves, table)
         model = self._learn_engine(settings, names, table)
+        warn_of(model.identifying, "samples and exported circuits of this model show")
         if target is not None:
             model.label_dtype = target.dtype
         self._model = model

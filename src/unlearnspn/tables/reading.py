@@ -6,7 +6,6 @@ came from, but for the `Origin`, by which `writing` gives answers as the same ki
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

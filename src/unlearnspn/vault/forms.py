@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
+from unlearnspn.identifying import identifies
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.slices import Rows
 from unlearnspn.storage.errors import StorageError
@@ -37,6 +40,11 @@ class Batch(NamedTuple):
         """Return the records that are listed."""
         listed = rows.tolist()
         return Batch(self.table.take(rows), [self.ids[row] for row in listed], [self.subjects[row] for row in listed])
+
+    def identifying(self) -> list[str]:
+        """Return the columns of categories in which nearly every record has one of its own."""
+        factors = {column.name: column.factor() for column in self.table.columns if column.categorical}
+        return [name for name, each in factors.items() if identifies(np.bincount(each.places[each.places >= 0]))]
 
 
 @dataclass(frozen=True)

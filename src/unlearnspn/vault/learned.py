@@ -17,6 +17,7 @@ from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.estimators.parameters import read_settings
 from unlearnspn.estimators.spn import SPN
 from unlearnspn.flat_network import FlatNetwork
+from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
@@ -67,6 +68,7 @@ class Learned:
         settings = read_settings(estimator.get_params(deep=False), schema, batch.table.column_names)
         check_support(settings.leaves, batch.table)
         estimator._model = Model.learn(settings, batch.ids, batch.table)
+        warn_of(estimator._model.identifying, "samples and exported circuits of this model show")
         estimator._set_features(schema.names, named=True)
         id_texts = TextColumn.of(batch.ids) if isinstance(batch.ids[0], str) else None  # type: ignore[arg-type]
         return cls(estimator, TextColumn.of(batch.subjects), id_texts, is_stored=False)

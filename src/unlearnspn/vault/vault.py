@@ -25,6 +25,7 @@ from unlearnspn.certificates import (
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.publishing import Publication
 from unlearnspn.report import Report
@@ -206,6 +207,7 @@ class Vault(Queries):
         with self._changing():
             for table in tables if isinstance(tables, Iterator) else [tables]:
                 batch = self._read(contents, table, ids, subjects)
+                warn_of(batch.identifying(), "samples and exported circuits of a model of it would show")
                 known = contents.holds(batch.ids)
                 held = [item for item, there in zip(batch.ids, known, strict=True) if there]
                 fresh = without_known(batch, known, contents.find(held) if held else ())
