@@ -91,9 +91,8 @@ class Ensemble:
         first = self.subsampling.holders(ids).argmax(axis=0)
         tables = []
         for number, member in self._numbered():
-            records = member.records
-            rows = records.find([ids[place] for place in np.flatnonzero(first == number)])
-            tables.append(records.export(rows, records.encoding))
+            rows = member.records.find([ids[place] for place in np.flatnonzero(first == number)])
+            tables.append(member.table(rows))
         return ids, Table.joined(tables).take(np.argsort(np.argsort(first, kind="stable"), kind="stable"))
 
     @property
@@ -257,8 +256,7 @@ class _Part(NamedTuple):
 
     def opposite(self, member: Model) -> _Part:
         """Return what takes this back once the member has carried it out."""
-        records = member.records
-        values = records.export(records.find(self.minus), records.encoding) if self.minus else None
+        values = member.table(member.records.find(self.minus)) if self.minus else None
         return _Part(self.ids, self.minus, values)
 
 

@@ -31,6 +31,7 @@ from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.network import Node
 from unlearnspn.publishing import Publication
+from unlearnspn.rare_categories import Change, HiddenCells, leave_out, plan_change
 from unlearnspn.records import Records, Staged
 from unlearnspn.report import Report
 from unlearnspn.revision import Revision
@@ -59,6 +60,8 @@ class Settings:
     tree: ChowLiu | None = None
     #: The variable that is to be predicted, if there is one.
     target: int | None = None
+    #: Categories that fewer records have are left out of the model.
+    min_category_count: int = 1
 
     @cached_property
     def released(self) -> bytes:
@@ -71,7 +74,16 @@ class Settings:
         numbers = struct.pack("<QqQ", self.seed, self.min_rows or 0, self.n_bins or 0)
         blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
         target = [] if self.target is None else [struct.pack("<q", self.target)]
-        return fingerprint([self.released, numbers, *blocks, *target])
+        rare = [] if self.min_category_count == 1 else [b"rare", struct.pack("<q", self.min_category_count)]
+        return fingerprint([self.released, numbers, *blocks, *target, *rare])
+
+    @property
+    def without_rare(self) -> list[int]:
+        """The variables out of which rare categories are left; classes are never left out."""
+        if self.min_category_count == 1:
+            return []
+        kinds = enumerate(variable.kind for variable in self.schema.variables)
+        return [v for v, kind in kinds if kind is Kind.CATEGORICAL and v != self.target]
 
     @property
     def root_place(self) -> Place:
@@ -133,6 +145,10 @@ class Model:
         self.origin: Origin | None = None
         #: The type of the array in which classes are given back; empty for the one that suits them.
         self.label_dtype = ""
+        #: The values of rare categories, which the network does not know.
+        self.hidden = HiddenCells()
+        #: The records that the last request did not speak of, but gave other slots; and the slots that they had.
+        self.moved: tuple[list[RecordId], Rows] = ([], np.zeros(0, np.int64))
         #: Whether somebody wants to know what requests touch; and what the last one did.
         self.is_watched = False
         self.touched: Touched = EVERYTHING
@@ -153,8 +169,9 @@ class Model:
     def learn(cls, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch."""
         n_bins = settings.n_bins_among(len(ids))
-        model = cls.of(settings, Records.learn(settings.schema, settings.seed, n_bins, ids, table))
-        model.origin = table.origin
+        seen, hidden = leave_out(table, ids, settings.without_rare, settings.min_category_count)
+        model = cls.of(settings, Records.learn(settings.schema, settings.seed, n_bins, ids, seen))
+        model.origin, model.hidden = table.origin, hidden
         return model
 
     @classmethod
@@ -172,12 +189,17 @@ class Model:
         learner = self.settings.learner(records, records.encoding)
         taken = Model(self.settings, records, learner, self.network.compacted())
         taken.origin, taken.label_dtype, taken.is_watched = self.origin, self.label_dtype, self.is_watched
+        taken.hidden = HiddenCells(self.hidden)
         return taken
 
     def export(self) -> tuple[list[RecordId], Table]:
         """Return all records, with their ids."""
-        rows, encoding = self.records.rows, self.records.encoding
-        return self.records.ids_of(rows), self.records.export(rows, encoding)
+        rows = self.records.rows
+        return self.records.ids_of(rows), self.table(rows)
+
+    def table(self, rows: Rows) -> Table:
+        """Return the records of some slots as a table, with the values that are left out of the network."""
+        return self.hidden.put_back(self.records.export(rows, self.records.encoding), self.records.ids_of(rows))
 
     def learn_alike(self, ids: Sequence[RecordId], table: Table) -> Model:
         """Learn from scratch, with the same settings."""
@@ -255,17 +277,21 @@ class Model:
 
     def _digest(self) -> tuple[str, str]:
         if self._digests is None:
-            self._digests = self.digest_as(self.learner, self.records.totals, self.records.multiset)
+            unchanged = Change([], [], None)
+            self._digests = self.digest_as(self.learner, self.records.totals, self.records.multiset, unchanged)
         if self._publication.facts.digests is None:
             self._publication.publish(Facts(len(self.records), self._digests))
         return self._digests
 
-    def digest_as(self, learner: Learner, totals: Totals, multiset: Any) -> tuple[str, str]:
+    def digest_as(self, learner: Learner, totals: Totals, multiset: Any, change: Change) -> tuple[str, str]:
         """Digest the network as it is, with what will be true of the records."""
         released, kept = digests.digest_network(learner, self.network)
+        records = multiset.tobytes()
+        if self.settings.without_rare:
+            records += self.hidden.digest_after(change.drop, change.add)
         return (
             digests.model_digest(learner, released, self.settings.released),
-            digests.state_digest(learner, kept, self.settings.all, totals, multiset.tobytes()),
+            digests.state_digest(learner, kept, self.settings.all, totals, records),
         )
 
     def revise(
@@ -283,8 +309,10 @@ class Model:
             )
         started = time.perf_counter()
         before = self._digest()
+        change = self._plan(minus, ids, table)
+        slots = self.records.find(change.minus) if change.moved else slots
         with Uninterrupted() as uninterrupted:
-            request = _Request(self, self.records.stage(slots, ids, table))
+            request = _Request(self, self.records.stage(slots, change.ids, change.table), change)
             try:
                 request.carry_out(uninterrupted.except_here)
             except BaseException:
@@ -312,6 +340,14 @@ class Model:
             dry_run=dry_run,
         )
 
+    def _plan(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None) -> Change:
+        """Return what a request changes of what the network sees."""
+        settings = self.settings
+        if not settings.without_rare:
+            return Change(list(minus), list(ids), table)
+        least = settings.min_category_count
+        return plan_change(self.records, self.hidden, settings.without_rare, least, minus, ids, table)
+
 
 def _domains(settings: Settings, records: Records) -> Domains:
     """Return what a circuit shows of the columns."""
@@ -334,7 +370,8 @@ def _domains(settings: Settings, records: Records) -> Domains:
 def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Table) -> Circuit:
     """Learn the same circuit as a model's, keeping nothing that only requests need: to see what these cost."""
     n_bins = settings.n_bins_among(len(ids))
-    records = Records.learn(settings.schema, settings.seed, n_bins, ids, table, digested=False)
+    seen, _ = leave_out(table, ids, settings.without_rare, settings.min_category_count)
+    records = Records.learn(settings.schema, settings.seed, n_bins, ids, seen, digested=False)
     learner = settings.learner(records, records.encoding, keeps_answers=False)
     network = FlatNetwork(learner.inside)
     network.root = network.grow(learner, settings.root_place, records.rows)
@@ -353,9 +390,10 @@ class _Request:
 
     digests: tuple[str, str]
 
-    def __init__(self, model: Model, staged: Staged) -> None:
+    def __init__(self, model: Model, staged: Staged, change: Change) -> None:
         self.model = model
         self.staged = staged
+        self.change = change
         self.recoded = False
         self._records: Records | None = None
         self._fresh: Model | None = None
@@ -381,7 +419,7 @@ class _Request:
                 self._learn_recoded(records.rows_after(staged.minus, staged.plus))
         else:
             self._revise(interruptible)
-        self.digests = model.digest_as(self._learner, staged.totals, staged.multiset)
+        self.digests = model.digest_as(self._learner, staged.totals, staged.multiset, self.change)
 
     def _rebinned(self) -> bool:
         """Tell whether so many records are to have other bins than they had."""
@@ -432,8 +470,10 @@ class _Request:
         """Learn from scratch, staged records among others."""
         model, records = self.model, self.model.records
         self._fresh = Model.learn(model.settings, records.ids_of(rows), records.export(rows, self.staged.encoding))
-        self.revision.subnetworks_learned += 1
-        self.digests = self._fresh.digests
+        # What the network sees has no rare categories, so that nothing more was left out.
+        self._fresh.hidden = model.hidden
+        fresh, self.revision.subnetworks_learned = self._fresh, self.revision.subnetworks_learned + 1
+        self.digests = fresh.digest_as(fresh.learner, fresh.records.totals, fresh.records.multiset, self.change)
 
     def take_back(self) -> None:
         """Leave everything as it was."""
@@ -459,6 +499,9 @@ class _Request:
 
     def _make_real(self) -> None:
         model = self.model
+        model.hidden.change(self.change.drop, self.change.add)
+        n_moved = len(self.change.moved)
+        model.moved = self.change.moved, self.staged.minus[self.staged.minus.size - n_moved :]
         if self.recoded:
             model._derivation = Derivation()
         if self._fresh is not None:

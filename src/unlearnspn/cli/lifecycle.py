@@ -68,6 +68,12 @@ def fit(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", min=0, help="The seed of the model. Default: 0.")] = None,
+    min_category_count: Annotated[
+        int | None,
+        typer.Option(
+            "--min-category-count", min=1, help="Leave out categories that fewer records have. Default: 1, none."
+        ),
+    ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another parameter of SPN, its value as JSON. Repeatable."),
@@ -79,7 +85,8 @@ def fit(
 ) -> None:
     """Learn a model from all records; one that is there is replaced."""
     parameters = dict(map(_parameter, set or ()))
-    parameters |= {name: value for name, value in (("min_rows", min_rows), ("random_state", seed)) if value is not None}
+    given_here = {"min_rows": min_rows, "random_state": seed, "min_category_count": min_category_count}
+    parameters |= {name: value for name, value in given_here.items() if value is not None}
     with open_vault(vault, write=True, key=private_key) as opened:
         _require_known(parameters)
         with progress(not json) as tell:

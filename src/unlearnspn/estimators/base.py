@@ -69,6 +69,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         categorical_features: Any = "from_dtype",
         factorization: str | ChowLiu = "chow-liu",
         leaves: Mapping[Any, str | Leaf[Any]] | None = None,
+        min_category_count: int = 1,
         alpha: float = 0.3,
         min_std: float = 0.05,
         n_bins: int | str = "auto",
@@ -84,6 +85,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         self.categorical_features = categorical_features
         self.factorization = factorization
         self.leaves = leaves
+        self.min_category_count = min_category_count
         self.alpha = alpha
         self.min_std = min_std
         self.n_bins = n_bins

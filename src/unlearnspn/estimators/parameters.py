@@ -44,6 +44,7 @@ def read_settings(parameters: Mapping[str, Any], schema: Schema, names: ColumnNa
         clustering=_clustering(parameters),
         leaves=_leaves(parameters["leaves"], schema, names, alpha, min_std),
         tree=_tree(parameters["factorization"], alpha),
+        min_category_count=_at_least("min_category_count", parameters["min_category_count"], 1, 1 << 62),
     )
 
 

@@ -32,8 +32,8 @@ class SPN(DensityEstimator, BaseSPN):
         How many rounds Q-k-means runs at most; 0 to leave the clusters around their seeds, which only those who are
         seeds themselves can change by leaving.
     categorical_features : {"from_dtype", "all"}, array-like or None, default="from_dtype"
-        Which columns are categorical: those with strings, categories or booleans; all; or the ones listed, by mask,
-        index or name. None for no column.
+        Which columns are categorical: those with strings, categories or booleans; all; or the ones listed, by mask or
+        name; by position, if no column has a number as its name. None for no column.
     factorization : {"naive", "chow-liu"} or a ChowLiu, default="chow-liu"
         What a node that is not split any further becomes: independent leaves, or a Chow-Liu tree of its categories
         and Gaussians.
@@ -41,6 +41,9 @@ class SPN(DensityEstimator, BaseSPN):
         Distributions for some columns, by column name: "gaussian", "exponential", "log-normal", "poisson" or
         "histogram" for numbers, "categorical" or "bernoulli" for categories, or a leaf. By default "gaussian" and
         "categorical".
+    min_category_count : int, default=1
+        Categories that fewer records have are left out: their values count as missing, in the model, in samples and in
+        the exported circuit. Which these are is revised with every request. 1 leaves nothing out.
     alpha : float, default=0.3
         The smoothing of categorical leaves.
     min_std : float, default=0.05

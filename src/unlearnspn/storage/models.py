@@ -49,6 +49,9 @@ def read_model(path: PathLike, components: Iterable[type] = ()) -> tuple[Model, 
 def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
     """Return what a file holds of a model."""
     records = model.records
+    if len(model.hidden):  # a file holds records as they came
+        ids, table = model.export()
+        records = Records.learn(records.schema, records.seed, records.n_bins, ids, table, digested=False)
     rows = canonical_rows(records)
     described = {
         "settings": describe_settings(model.settings),
@@ -100,9 +103,9 @@ def read_origin(described: Any) -> Origin | None:
 
 def restore_model(settings: Settings, described: Mapping[str, Any], entries: Entries) -> Model:
     """Return the model that some entries hold, or raise; digests are not compared."""
-    _, records = restore_all_records(settings, described, entries)
+    stored, records = restore_all_records(settings, described, entries)
     entries.finish()
-    return Model.of(settings, records)
+    return Model.learn(settings, stored.ids, stored.table) if settings.without_rare else Model.of(settings, records)
 
 
 def restore_all_records(

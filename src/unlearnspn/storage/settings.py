@@ -40,11 +40,14 @@ def _require_restorable(block: Any) -> None:
 
 def read_settings(described: Any, known: Mapping[str, type]) -> Settings:
     """Return the settings that were described, or raise."""
+    if isinstance(described, Mapping):
+        described = {"min_category_count": 1, **described}  # which earlier versions did not know
     if not isinstance(described, Mapping) or set(described) != {field.name for field in fields(Settings)}:
         raise StorageError("the document does not describe a model's settings")
     schema = read_schema(described["schema"])
     values = {name: decode_with_blocks(value, known) for name, value in described.items() if name != "schema"}
     _require_integer("seed", values["seed"], 0, (1 << 64) - 1)
+    _require_integer("min_category_count", values["min_category_count"], 1, 1 << 62)
     for name, least, most in (("min_rows", 1, 1 << 62), ("n_bins", 2, MOST_BINS)):
         if values[name] is not None:
             _require_integer(name, values[name], least, most)

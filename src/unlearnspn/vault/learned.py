@@ -21,6 +21,7 @@ from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
+from unlearnspn.rare_categories import HiddenCell, HiddenCells
 from unlearnspn.records import Records
 from unlearnspn.report import Report
 from unlearnspn.schema import Schema
@@ -41,7 +42,7 @@ from unlearnspn.vault.texts import TextColumn
 _WORDS, _NETWORK, _MODEL = "network.words", "network", "model"
 _TOKENS, _LENGTHS, _COUNTS = "categories.tokens", "categories.lengths", "categories.counts"
 _BY_SLOT = ("live", "values", "levels")
-_IDS, _SUBJECTS = "ids", "subjects"
+_IDS, _SUBJECTS, _HIDDEN = "ids", "subjects", "hidden"
 _TEXT_PARTS = ("texts", "starts", "lengths")
 
 
@@ -59,6 +60,7 @@ class Learned:
         self._slots: list[Rows] = []
         self._rewritten = not is_stored
         self._stored_encoding = self.model.records.encoding if is_stored else None
+        self._stored_hidden = list(self.model.hidden) if is_stored else None
 
     @classmethod
     def fit(cls, batch: Batch, id_column: Label, parameters: Mapping[str, Any]) -> Learned:
@@ -110,8 +112,9 @@ class Learned:
             categories: list[Any] = list(records.encoding.categorical(v).categories)
             places = records.levels[rows, place].astype(np.int64)
             columns.append(Column(name, family, places, categorical, categories))
-        table = Table(columns, len(rows), True, form.origin)
-        return Batch(table, records.ids_of(rows), self.subjects.get(rows))
+        ids = records.ids_of(rows)
+        table = self.model.hidden.put_back(Table(columns, len(rows), True, form.origin), ids)
+        return Batch(table, ids, self.subjects.get(rows))
 
     # -- changing --------------------------------------------------------------------------------------------------
 
@@ -129,9 +132,12 @@ class Learned:
             self._follow(records, subjects_before, plus)
             return report
         self._rewritten = self._rewritten or model.touched.everything
+        moved, slots = model.moved
+        subjects = [*([] if plus is None else plus.subjects), *self.subjects.get(slots)]
+        ids, left = [*ids, *moved], np.concatenate([left, slots])
         came = model.records.find(ids)
         self._slots += [left, came]
-        for texts, new in ((self._id_texts, ids), (self.subjects, [] if plus is None else plus.subjects)):
+        for texts, new in ((self._id_texts, ids), (self.subjects, subjects)):
             if texts is not None:
                 texts.resize(model.records.capacity)
                 texts.wipe(left)
@@ -173,6 +179,7 @@ class Learned:
         self.subjects.save(store, _SUBJECTS, slots)
         if records.encoding is not self._stored_encoding:
             self._save_categories(store)
+        self._save_hidden(store)
         if _MODEL not in store.names or self._rewritten:
             store.save_document(_MODEL, self._describe())
         self._stretches, self._slots, self._rewritten = [], [], False
@@ -196,6 +203,17 @@ class Learned:
         store.save(_LENGTHS, np.array([len(each) for each in tokens], np.int64))
         store.save(_COUNTS, np.array([len(categories) for categories in listed], np.int64))
 
+    def _save_hidden(self, store: PageStore) -> None:
+        """Store the values that are left out of the network, if they are others than before."""
+        cells = list(self.model.hidden)
+        if cells == self._stored_hidden:
+            return
+        if cells:
+            store.save_document(_HIDDEN, [[cell.variable, cell.record, token(cell.category).hex()] for cell in cells])
+        elif _HIDDEN in store.names:
+            store.remove(_HIDDEN)
+        self._stored_hidden = cells
+
     @staticmethod
     def is_stored(store: PageStore) -> bool:
         """Tell whether there is a model."""
@@ -204,7 +222,7 @@ class Learned:
     @staticmethod
     def erase(store: PageStore) -> None:
         """Erase everything."""
-        names = {_WORDS, _NETWORK, _MODEL, _TOKENS, _LENGTHS, _COUNTS, _IDS, *_BY_SLOT}
+        names = {_WORDS, _NETWORK, _MODEL, _HIDDEN, _TOKENS, _LENGTHS, _COUNTS, _IDS, *_BY_SLOT}
         names |= {f"{name}.{part}" for name in (_IDS, _SUBJECTS) for part in _TEXT_PARTS}
         for name in store.names:
             if name in names:
@@ -228,7 +246,7 @@ class Learned:
         words, used = store.load_with_room(_WORDS)
         network = FlatNetwork.restore(learner, words, used, extent["wasted"], extent["root"], records.rows)
         model = Model(settings, records, learner, network)
-        model.origin = origin
+        model.origin, model.hidden = origin, _load_hidden(store, settings.schema)
         names = settings.schema.names
         estimator._restore(model, {"n_features": len(names), "named": True})
         return cls(estimator, TextColumn.load(store, _SUBJECTS), id_texts, is_stored=True)
@@ -249,6 +267,18 @@ def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | N
         return Records.restore(settings.schema, settings.seed, n_bins, slots, categories, multiset)
     except (RecordIdError, InvalidTableError, ValueError, IndexError) as error:
         raise DamagedVaultError(f"the records in the vault cannot be what they are said to be: {error}") from error
+
+
+def _load_hidden(store: PageStore, schema: Schema) -> HiddenCells:
+    if _HIDDEN not in store.names:
+        return HiddenCells()
+    try:
+        return HiddenCells(
+            HiddenCell(variable, record, read_tokens(schema.names[variable], [bytes.fromhex(written)])[0])
+            for variable, record, written in store.load_document(_HIDDEN)
+        )
+    except (TypeError, ValueError, LookupError) as error:
+        raise DamagedVaultError("the values that the vault leaves out of its model are none") from error
 
 
 def _load_categories(store: PageStore, schema: Schema) -> list[list[Category | None]]:
