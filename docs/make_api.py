@@ -33,6 +33,7 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "UnseenCategoryWarning",
             "RecordIdError",
             "LastRecordError",
+            "IdentifyingColumnWarning",
             "StorageError",
             "VaultError",
         ],

@@ -114,7 +114,6 @@ def test_what_is_no_count_is_refused(value):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(sequence=sequences(), least=st.integers(2, 6))
-@pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 def test_every_request_equals_retraining(sequence, least):
     sequence.parameters["min_category_count"] = least
     assert_like_retraining(sequence)
