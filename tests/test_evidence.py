@@ -182,7 +182,7 @@ every_question = pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTION
     ("evidence", "message"),
     [
         ({"agee": 3.0}, "there is no column 'agee'; the columns are 'age', 'children'"),
-        ({0: 3.0}, "there is no column 0"),
+        ({20: 3.0}, "there is no column 20"),
     ],
     ids=repr,
 )

@@ -86,7 +86,7 @@ def rows_of(answer: Any, circuit: Circuit) -> list[list[Any]]:
     """Return a table that a circuit has answered with, as rows of JSON values."""
     whole = {column.name for column in circuit.origin.columns if column.type.whole}
     columns = []
-    for name, column in zip(circuit.columns, read_table(answer).columns, strict=True):
+    for name, column in zip(circuit.domains.names, read_table(answer).columns, strict=True):
         columns.append([_plain(value, name in whole) for value in column.objects().tolist()])
     return [list(row) for row in zip(*columns, strict=True)]
 
