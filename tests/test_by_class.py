@@ -64,6 +64,7 @@ def test_a_handful_of_records_is_enough():
     assert cross_val_score(SPNClassifier(), X, Y, cv=folds).mean() > 0.85
 
 
+@pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 def test_a_class_for_each_record():
     classifier = SPNClassifier().fit(X[:60], [f"class {row}" for row in range(60)])
     assert (classifier.predict(X[:60]) == [f"class {row}" for row in range(60)]).mean() > 0.5

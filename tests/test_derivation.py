@@ -9,6 +9,8 @@ from unlearnspn.circuit.expressions import Input, Product
 from unlearnspn.counted_leaves import counted_leaves
 from unlearnspn.slices import Slice
 
+pytestmark = pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
+
 
 def table():
     """Return a table of numbers, categories, what is both of them almost, and missing values."""

@@ -399,6 +399,7 @@ def test_components_of_users_must_be_handed_in(tmp_path):
         assert vault.verify()
 
 
+@pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 @pytest.mark.parametrize("string_ids", [False, True])
 def test_subjects_stay_with_their_records_when_all_get_other_slots(tmp_path, string_ids):
     number = 70
