@@ -83,6 +83,7 @@ def test_nothing_remains_in_any_file(tmp_path, string_ids, how, when):
     assert (tmp_path / "people.uspn-journal").stat().st_size == 0
 
 
+@pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 def test_nothing_remains_of_many_removals_one_by_one(tmp_path):
     rng = np.random.default_rng(8)
     table = people(150, seed=2)

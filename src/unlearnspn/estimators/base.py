@@ -127,7 +127,6 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             settings = replace(settings, target=len(feature_names))
         check_support(settings.leaves, table)
         model = self._learn_engine(settings, names, table)
-        warn_of(model.identifying, "samples and exported circuits of this model show")
         if target is not None:
             model.label_dtype = target.dtype
         self._model = model
@@ -365,7 +364,9 @@ class BaseSPN(BaseUnlearner):
         return self._model
 
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Model:
-        return Model.learn(settings, ids, table)
+        model = Model.learn(settings, ids, table)
+        warn_of(model.identifying, "samples and exported circuits of this model show")
+        return model
 
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
         write_model(path, self._fitted(), document)

@@ -44,10 +44,6 @@ class Engine(Protocol):
     def string_ids(self) -> bool:
         """Whether the ids are texts."""
 
-    @property
-    def identifying(self) -> list[str]:
-        """The columns in which nearly every record has a category of its own."""
-
     def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
         """Tell of each id whether a record that is held has it."""
 

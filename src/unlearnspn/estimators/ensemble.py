@@ -9,6 +9,7 @@ from unlearnspn.clustering import Clustering
 from unlearnspn.ensemble import Ensemble
 from unlearnspn.estimators.density import DensityEstimator
 from unlearnspn.estimators.parameters import read_subsampling
+from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
@@ -109,7 +110,9 @@ class SPNEnsemble(DensityEstimator):
 
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Ensemble:
         subsampling = read_subsampling(self.get_params(deep=False), settings.seed)
-        return Ensemble.learn(settings, subsampling, ids, table)
+        ensemble = Ensemble.learn(settings, subsampling, ids, table)
+        warn_of(ensemble.identifying, "samples and exported circuits of this model show")
+        return ensemble
 
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
         write_ensemble(path, self._fitted(), document)
