@@ -33,7 +33,8 @@ def held_records(form: Form, batches: Iterable[Batch]) -> HeldRecords:
         columns = [_values(column, column.name in whole) for column in batch.table.columns]
         rows += zip(batch.ids, batch.subjects, *columns, strict=True)
     has_subjects = form.subject_column is not None or any(row[1] is not None for row in rows)
-    names = [form.id_column or "id", form.subject_column or "subject", *(column.name for column in form.columns)]
+    named = [(form.id_column, "id"), (form.subject_column, "subject"), *((each.name, "") for each in form.columns)]
+    names = [default if name is None else str(name) for name, default in named]
     if not has_subjects:
         del names[1]
         rows = [(row[0], *row[2:]) for row in rows]
