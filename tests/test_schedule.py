@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unlearnspn import SPN
-from unlearnspn.circuit.density import log_density, unit_values
+from unlearnspn.circuit.density import combine, log_density
 from unlearnspn.circuit.expressions import Sum, Unit, mixture, numeric, product
+from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import lower
 from unlearnspn.circuit.schedule import Schedule
 
@@ -30,10 +31,11 @@ def log_densities(layout, numbers):
 
 def unit_by_unit(layout, numbers):
     """Evaluate a circuit of numbers one unit after another, keeping all values."""
-    values = np.empty((len(layout), numbers.shape[1]))
-    arrays = (layout.child_starts, layout.children, layout.log_weights, layout.parameter_starts, layout.parameters)
-    places, absent = np.zeros((1, numbers.shape[1]), np.int32), np.zeros(len(layout))
-    unit_values(layout.units, layout.variables, *arrays, numbers, places, absent, False, values)
+    values, places = np.zeros((len(layout), numbers.shape[1])), np.zeros(numbers.shape[1], np.int32)
+    for unit in np.flatnonzero(layout.units > Unit.PRODUCT):
+        own = layout.parameters[layout.parameter_starts[unit] : layout.parameter_starts[unit + 1]]
+        add_input(int(layout.units[unit]), own, numbers[layout.variables[unit]], places, values[unit])
+    combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
     return values[-1]
 
 

@@ -68,6 +68,7 @@ def test_known_categories_give_none(spn):
         assert spn.probability({"sex": "Male", "rooms": Range(above=1)}, given={"code": ["c1", "c2"]}) > 0.0
 
 
+@pytest.mark.filterwarnings("ignore:nearly every record")
 def test_a_hint_for_many_categories_takes_no_time(people):
     many = pd.DataFrame({"code": [f"record number {number:06}" for number in range(20_000)]})
     circuit = SPN().fit(many).circuit_

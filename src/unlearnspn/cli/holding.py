@@ -12,12 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from unlearnspn.cli import options as given
-from unlearnspn.cli.exits import CommandError, ExitCode, printable
+from unlearnspn.cli.exits import printable
 from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import open_vault, require_free, write_new
 from unlearnspn.cli.output import console, print_json, print_notice
-from unlearnspn.cli.tables import format_rows, write_rows
-from unlearnspn.errors import RecordIdError
 
 if TYPE_CHECKING:
     from unlearnspn.vault import HeldRecords
@@ -47,13 +45,12 @@ def access(
     """Show what is held on a person: all of their records, as they came. Exits with 3 if there is none."""
     if (subject is None) == (not id):
         raise typer.BadParameter("say whose records to show, or which: --subject or --id")
+    from unlearnspn.cli.tables import format_rows, write_rows  # noqa: PLC0415
+
     require_free(output)
     with open_vault(vault) as opened:
         names = None if not id else [opened.read_id(text) for text in dict.fromkeys(id)]
-        try:
-            records = opened.access(names, subject=subject)
-        except RecordIdError as error:
-            raise CommandError(ExitCode.NOT_FOUND, str(error)) from error
+        records = opened.access(names, subject=subject)
     if output is not None:
         write_new(output, format_rows(records.columns, records.rows, output), private=True)
         print_notice(f"{_count(len(records))} in {output}: hand it over, and keep no copy")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from unlearnspn.circuit import Circuit
+from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import PathLike, write_file
 
 
@@ -14,8 +15,13 @@ def write_circuit(circuit: Circuit, path: PathLike, format: Literal["circuit", "
         case "circuit":
             circuit.save(path)
         case "json":
-            write_file(path, [circuit.to_json().encode()])
+            _write(path, circuit.to_json())
         case "dot":
-            write_file(path, [circuit.to_graphviz().encode()])
+            _write(path, circuit.to_graphviz())
         case _:
             raise ValueError(f"format={format!r} is neither 'circuit' nor 'json' nor 'dot'")
+
+
+def _write(path: PathLike, text: str) -> None:
+    with explained("write", path):
+        write_file(path, [text.encode("utf-8", "surrogatepass")])
