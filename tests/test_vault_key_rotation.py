@@ -49,3 +49,16 @@ def test_a_name_of_the_key_file_itself_is_removed_and_nothing_is_wiped(tmp_path)
     with Vault.open(path, write=True) as vault:
         vault.rotate_key()
     assert not left.exists()
+
+
+def test_what_a_killed_making_left_is_wiped_by_the_next_one(tmp_path):
+    path = tmp_path / "people.uspn"
+    for name in (".people.uspn.key.0123456789abcdef.tmp", ".people.uspn.0123456789abcdef.tmp"):
+        (tmp_path / name).write_bytes(SigningKey.generate().pem())
+    with Vault.create(path):
+        pass
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "people.uspn",
+        "people.uspn.key",
+        "people.uspn.lock",
+    }

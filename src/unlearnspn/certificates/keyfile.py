@@ -6,17 +6,15 @@ ledger, in a transaction of its own, introduces it; `settle` forgets every key b
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
 
 from unlearnspn.certificates.errors import KeyFileError
 from unlearnspn.certificates.keys import SigningKey
-from unlearnspn.storage.files import sync_folder, write_new_file
+from unlearnspn.storage.files import leftovers_of, sync_folder, temporary_beside, write_new_file
 
 _BLOCK = re.compile(rb"-----BEGIN PRIVATE KEY-----\n.*?-----END PRIVATE KEY-----\n", re.DOTALL)
 _SIZE_LIMIT = 1 << 16
@@ -94,16 +92,16 @@ class KeyFile:
 
     def discard_leftovers(self) -> None:
         """Wipe what a crash has left of a change of keys: files beside this one that hold private keys."""
-        for path in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):
+        for path in leftovers_of(self.path):
             try:
-                if not path.samefile(self.path):
+                if not (self.path.exists() and path.samefile(self.path)):
                     _wipe(path)
             finally:
                 path.unlink(missing_ok=True)
 
     def _replace(self, keys: list[SigningKey]) -> None:
         """Put other keys into the file; the old content keeps a name until it has been overwritten where it lies."""
-        new, old = (self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}.tmp") for _ in range(2))
+        new, old = temporary_beside(self.path), temporary_beside(self.path)
         try:
             self._write(new, b"".join(key.pem() for key in keys))
             with suppress(OSError):  # not all file systems let a file have two names

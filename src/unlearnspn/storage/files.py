@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
 import stat
@@ -14,6 +15,10 @@ from unlearnspn.storage.errors import StorageError
 
 PathLike = str | os.PathLike[str]
 
+#: Of the name of a file so much is in that of a temporary one: no name may have more than 255 characters.
+_LONGEST_NAME = 200
+_TOKEN_BYTES = 8
+
 
 def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
     """Write a file, all or nothing: whoever looks sees the old file or the new one, even after a power cut.
@@ -24,7 +29,7 @@ def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise StorageError("something is there that is no file; choose another path")
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = temporary_beside(target)
     try:
         _write(temporary, parts)
         _keep_mode(target, temporary)
@@ -44,13 +49,24 @@ def write_new_file(path: PathLike, parts: Iterable[bytes | memoryview], *, priva
     target = Path(path)
     if os.path.lexists(target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = temporary_beside(target)
     try:
         _write(temporary, parts, 0o600 if private else 0o666)
         put(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(target.parent)
+
+
+def temporary_beside(path: Path) -> Path:
+    """Return a name beside a file, for what is to become it; after a crash `leftovers_of` finds it."""
+    return path.with_name(f".{path.name[:_LONGEST_NAME]}.{secrets.token_hex(_TOKEN_BYTES)}.tmp")
+
+
+def leftovers_of(path: Path) -> list[Path]:
+    """Return what a crash has left of attempts to write a file."""
+    token = "[0-9a-f]" * (2 * _TOKEN_BYTES)
+    return sorted(path.parent.glob(f".{glob.escape(path.name[:_LONGEST_NAME])}.{token}.tmp"))
 
 
 def put(temporary: Path, path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ from threading import Lock
 from unlearnspn.certificates import Envelope, KeyFile, KeyFileError, PublicKey, SigningKey, Statement
 from unlearnspn.ids import RecordId
 from unlearnspn.storage.errors import explained
-from unlearnspn.storage.files import PathLike, put, sync_folder
+from unlearnspn.storage.files import PathLike, leftovers_of, put, sync_folder, temporary_beside
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import Database
 from unlearnspn.vault.errors import DamagedVaultError, VaultError
@@ -47,6 +46,7 @@ class Home:
         """Make the files of a new vault, all or nothing; what fails leaves no key behind that it has made."""
         if path.exists():
             raise VaultError(f"{path} is there already: choose another path, or open it")
+        keys.discard_leftovers()
         made = not os.path.lexists(keys.path)
         with explained("write", keys.path):
             key = keys.create() if made else keys.read()[-1]
@@ -197,7 +197,9 @@ def _new_file(path: Path) -> Iterator[Path]:
     """Give a place beside a file that is to be made; the file has its name once it is complete, or not at all."""
     if path.exists():
         raise VaultError(f"{path} is there already: choose another path, or open it")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    for leftover in leftovers_of(path):
+        leftover.unlink(missing_ok=True)
+    temporary = temporary_beside(path)
     try:
         yield temporary
         put(temporary, path)
