@@ -35,6 +35,8 @@ _DIRECTORY = 1
 _FIRST_PLACE = 1 << 32
 #: Room is given back once more than half of it is free, and as much as this many rows.
 _LEAST_FREE = 512
+#: So many rows are read back at once; until then they are kept in memory.
+_MOST_UNCONFIRMED = 2048
 #: Arrays are read with room for this share more, and for so many pages at least.
 _SPARE_SHARE, _SPARE_PAGES = 16, 4
 _TYPES = {np.dtype(kind).str: np.dtype(kind) for kind in ("<i8", "<f8", "<i4", "<i2", "|u1", "|b1")}
@@ -270,6 +272,8 @@ class PageStore:
             self._unconfirmed[row] = where, digest, content
         self._rows.overwrite(known)
         lines.clear()
+        if len(self._unconfirmed) > _MOST_UNCONFIRMED:
+            self.confirm()
 
     def _erase(self, first: int, last: int) -> None:
         gone = [self._row_of.pop(place) for place in range(first, last)]
