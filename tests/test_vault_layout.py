@@ -81,6 +81,30 @@ def test_pages_that_are_free_are_found(path):
     assert "holds what is not the vault's" in message
 
 
+def rewrite_schema(path, old, new):
+    """Change what the file says of its tables, behind SQLite's back."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", (old, new))
+    connection.commit()
+    connection.close()
+
+
+def test_a_column_that_the_schema_does_not_know_is_found(path):
+    rewrite_schema(path, "envelope BLOB NOT NULL)", "envelope BLOB NOT NULL, more BLOB)")
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE ledger_0 SET more = ? WHERE number = 1", (SECRET,))
+    connection.commit()
+    connection.close()
+    rewrite_schema(path, "envelope BLOB NOT NULL, more BLOB)", "envelope BLOB NOT NULL)")
+    connection = sqlite3.connect(path)
+    connection.execute("VACUUM")  # which leaves no hole where the row was before
+    connection.close()
+    assert SECRET in path.read_bytes()
+    [message] = findings(path)
+    assert "row 1 of 'ledger_0' is not in the form that it must have" in message
+
+
 def test_what_an_open_vault_remembers_of_its_file_hides_nothing(path):
     with Vault.open(path) as vault:
         assert vault.verify(relearn=False)

@@ -51,9 +51,9 @@ def require_accounted(image: bytes, page_bytes: int) -> None:
     _check_header(image, geometry)
     for name, root in tables:
         series, _, part = name.rpartition("_")
-        number = int(part) * schema.PART_ROWS if series else 1
+        number, n_columns = (int(part) * schema.PART_ROWS, len(schema.columns(series))) if series else (1, 2)
         for found, record in walk.rows(root):
-            if found != number or record != _blobs(record):
+            if found != number or record != _blobs(record, n_columns):
                 raise LayoutError(f"row {found} of {name!r} is not in the form that it must have")
             number += 1
     walk.require_all_owned()
@@ -88,10 +88,10 @@ def _read_table(record: bytes) -> tuple[str, int]:
     return name.decode("utf-8", "replace"), root
 
 
-def _blobs(record: bytes) -> bytes | None:
-    """Write a row of blobs behind its number, which is not in the record, in the one form that it has."""
+def _blobs(record: bytes, number: int) -> bytes | None:
+    """Write a row of so many blobs behind its number, which is not in the record, in the one form that it has."""
     types, at = _types(record)
-    if types[:1] != [0] or any(kind < 12 or kind % 2 for kind in types[1:]):
+    if len(types) != 1 + number or types[0] != 0 or any(kind < 12 or kind % 2 for kind in types[1:]):
         return None
     kinds = b"".join(map(_varint, types))
     return _header(kinds) + record[at : at + sum(map(_n_bytes, types))]
