@@ -156,6 +156,48 @@ def sequences(draw):
     )
 
 
+def large_table(n_rows, categorical, seed):
+    """Return many rows with clusters in them, numbers that bins tell apart, and what is missing here and there."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 12, n_rows)
+    table = np.empty((n_rows, len(categorical)), object)
+    for j, is_categorical in enumerate(categorical):
+        noise = rng.integers(0, 40, n_rows)
+        if is_categorical:
+            table[:, j] = [f"k{value}" for value in (group * (j + 1) + (noise > 30)) % (3 + 5 * j)]
+        else:
+            table[:, j] = np.round(group * (j + 1) % 7 + noise / 16 + 1e3 * (noise == 39), 3).tolist()
+        table[rng.integers(0, 50, n_rows) == 0, j] = None
+    return table
+
+
+@st.composite
+def large_sequences(draw):
+    """Tables of thousands of rows, eight or 64 clusters, sizes that follow from the table: as users have them."""
+    categorical = draw(st.lists(st.booleans(), min_size=2, max_size=6))
+    # 8,192 records is where the automatic sizes change.
+    n_first = draw(st.one_of(st.integers(1000, 4000), st.integers(8185, 8200)))
+    chosen = {
+        "n_clusters": st.sampled_from(["auto", 8, 64]),
+        "min_rows": st.sampled_from(["auto", 20, 100]),
+        "factorization": st.sampled_from(["chow-liu", "naive"]),
+        "random_state": st.integers(0, 50),
+    }
+    requests = st.tuples(
+        st.sampled_from(["remove", "batch", "batch", "add", "rectify"]),
+        st.lists(st.integers(0, 10**6), min_size=1, max_size=60),
+    )
+    return Sequence(
+        categorical,
+        large_table(n_first + 20, categorical, draw(st.integers(0, 2**32 - 1))),
+        draw(st.fixed_dictionaries(chosen)),
+        n_first,
+        draw(st.lists(requests, min_size=1, max_size=3)),
+        draw(st.booleans()),
+        draw(st.integers(0, 2**32 - 1)),
+    )
+
+
 def apply_request(spn, sequence, held, kind, numbers):
     """Send one request to the estimator and keep book of it; returns the report, or None if nothing fits it."""
     present = sorted(held.rows)
