@@ -107,9 +107,10 @@ def test_training_without_state_gives_the_same_circuit(sample, make):
 
 
 def test_training_is_timed_with_and_without_state(sample):
-    times = training.time_training(sample, SPN)
-    assert 0 < times.seconds < times.with_state
-    assert times.without_state > 0
+    # Of one training: the least of a few and the least of more, on a busy machine, need not be in this order.
+    fit, until_circuit = training.train(sample.data.spn(SPN), sample.data.frame)
+    assert 0 < fit < until_circuit
+    assert all(seconds > 0 for seconds in vars(training.time_training(sample, SPN)).values())
     race = training.Race([130.0, 120.0], {"ours": [training.Seconds(2.0, 2.4), training.Seconds(3.0, 3.0)]})
     row = training.as_row("adult", "ours", [training.Training(1.0, 1.2, 1.0)], [race])
     assert row["overhead"].value == pytest.approx(1.2)
