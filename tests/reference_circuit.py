@@ -1,0 +1,236 @@
+"""For the reference: the distributions of leaves, Chow-Liu trees, and the pruned circuit that a network becomes."""
+
+import math
+from collections import Counter
+
+from reference import half_g
+from reference_coding import log, mean_of, std_of, token
+
+#: The share of one category's smoothing that all categories never seen get together.
+UNSEEN = 0.01
+INPUTS = ("gaussian", "categorical")
+
+
+class Units:
+    """Units of circuits by number; what is equal to the last bit has one number, in all circuits made here."""
+
+    def __init__(self):
+        self.units, self._numbers = [], {}
+
+    def unit(self, *parts):
+        """Return the number of a unit: its kind, then its variable and parameters, or its children and weights."""
+        number = self._numbers.setdefault(repr(parts), len(self.units))
+        if number == len(self.units):
+            self.units.append(parts)
+        return number
+
+    def product(self, factors):
+        """Multiply: a product of products is one, its inputs come first, and a single factor is itself."""
+        flat = []
+        for factor in factors:
+            flat += self.units[factor][1] if self.units[factor][0] == "product" else [factor]
+        flat.sort(key=lambda factor: self.units[factor][0] not in INPUTS)
+        return flat[0] if len(flat) == 1 else self.unit("product", flat)
+
+    def mixture(self, parts, log_weights):
+        """Mix: a mixture of mixtures is one."""
+        flat, weights = [], []
+        for part, weight in zip(parts, log_weights, strict=True):
+            kind, *rest = self.units[part]
+            if kind == "sum":
+                flat += rest[0]
+                weights += [weight + inner for inner in rest[1]]
+            else:
+                flat.append(part)
+                weights.append(weight)
+        return self.unit("sum", flat, weights)
+
+    def log_density(self, root, record, columns):
+        """Return the log-density of a record in a circuit."""
+        found = {}
+        for number in self._below(root):
+            kind, *rest = self.units[number]
+            if kind == "sum":
+                terms = [found[child] + weight for child, weight in zip(*rest, strict=True)]
+                largest = max(terms)
+                found[number] = largest + math.log(math.fsum(math.exp(term - largest) for term in terms))
+            elif kind == "product":
+                found[number] = math.fsum(found[child] for child in rest[0])
+            else:
+                found[number] = _input_density(kind, rest, record, columns)
+        return found[root]
+
+    def _below(self, root):
+        """Return the units of a circuit; children have smaller numbers than parents."""
+        seen, pending = {root}, [root]
+        while pending:
+            kind, *rest = self.units[pending.pop()]
+            if kind not in INPUTS:
+                pending += [child for child in rest[0] if child not in seen]
+                seen.update(rest[0])
+        return sorted(seen)
+
+
+def _input_density(kind, rest, record, columns):
+    variable, *parameters = rest
+    value = record[variable]
+    if value is None:
+        return 0.0
+    if kind == "gaussian":
+        mean, std = parameters
+        return -math.log(std) - math.log(2.0 * math.pi) / 2.0 - ((value - mean) / std) ** 2 / 2.0
+    names = [token(category) for category in columns[variable].outcomes]
+    return parameters[0][names.index(token(value)) if token(value) in names else -1]
+
+
+def derive_circuit(reference, units):
+    """Return the number of the circuit that a reference's network becomes."""
+    return _derive(reference, reference.root, units)
+
+
+def _derive(reference, node, units):
+    if node.operation == "create leaf":
+        if len(node.scope) > 1:
+            return _Tree(reference, node, units).express()
+        return leaf(reference, node.scope[0], node.rows, units)
+    parts = [_derive(reference, child, units) for child in node.children]
+    if node.operation == "split data":
+        return units.mixture(parts, [math.log(len(child.rows) / len(node.rows)) for child in node.children])
+    return units.product(parts)
+
+
+# -- leaves ------------------------------------------------------------------------------------------------------------
+
+
+def leaf(reference, v, rows, units):
+    """Return the distribution of one variable."""
+    column, settings = reference.columns[v], reference.settings
+    values = [column.values[row] for row in rows if column.values[row] is not None]
+    if column.is_numeric:
+        return units.unit("gaussian", v, *gaussian(column, values, settings))
+    counts = Counter(map(token, values))
+    shares = smoothed([counts[token(outcome)] for outcome in column.outcomes], settings.alpha)
+    return units.unit("categorical", v, [log(share) for share in shares])
+
+
+def gaussian(column, values, settings):
+    """Return mean and deviation."""
+    if not values:
+        return column.centre, column.scale
+    return mean_of(values), max(std_of(values), settings.min_std * column.scale, 5e-324)
+
+
+def smoothed(counts, alpha, beta=0.0, alone=None):
+    """Return the probability of each outcome and of all never seen, as if `beta` more records knew these alone."""
+    alone = alone or [0.0] * (len(counts) + 1)
+    total = sum(counts) + alpha * (len(counts) + UNSEEN) + beta
+    shares = [(count + alpha + beta * p) / total for count, p in zip(counts, alone[:-1], strict=True)]
+    return [*shares, (alpha * UNSEEN + beta * alone[-1]) / total]
+
+
+# -- Chow-Liu trees ----------------------------------------------------------------------------------------------------
+
+
+class _Tree:
+    """The joint distribution of the variables of a leaf, each of which depends on one other."""
+
+    def __init__(self, reference, node, units):
+        self.settings, self.units, self.rows, self.scope = reference.settings, units, node.rows, node.scope
+        self.columns = {v: reference.columns[v] for v in node.scope}
+        self.labels = {v: self._labels(column) for v, column in self.columns.items()}
+        self.outcomes = {
+            v: column.outcomes if column.is_numeric else [token(outcome) for outcome in column.outcomes]
+            for v, column in self.columns.items()
+        }
+        self.counts = {v: Counter(labels[row] for row in node.rows) for v, labels in self.labels.items()}
+        self.seen = {v: [o for o in self.outcomes[v] if self.counts[v][o]] for v in node.scope}
+        self.children = self._spanning_tree()
+
+    def _labels(self, column):
+        """Return which outcome each row has: a category, or a bin."""
+        return (
+            column.codes if column.is_numeric else [None if value is None else token(value) for value in column.values]
+        )
+
+    def _spanning_tree(self):
+        """Return the children of each variable, in the order in which they join (Prim, from the first variable on).
+
+        Of equal gains the first variable joins, at the parent that was there first.
+        """
+        inside, children = [self.scope[0]], {v: [] for v in self.scope}
+        gains = {(u, v): self._gain(u, v) for u in self.scope for v in self.scope if u != v}
+        while len(inside) < len(self.scope):
+            outside = [v for v in self.scope if v not in inside]
+            best = max(gains[u, v] for u in inside for v in outside)
+            child = next(v for v in outside if any(gains[u, v] == best for u in inside))
+            parent = next(u for u in inside if gains[u, child] == best)
+            children[parent].append(child)
+            inside.append(child)
+        return children
+
+    def _gain(self, u, v):
+        return half_g([(self.labels[u][row], self.labels[v][row]) for row in self.rows])[0]
+
+    def express(self):
+        """Return the tree as a sum over the parts of the first variable."""
+        root = self.scope[0]
+        return self._sum(root, self._alone(root), self._parts(root))
+
+    def _alone(self, v):
+        return smoothed([self.counts[v][outcome] for outcome in self.outcomes[v]], self.settings.alpha)
+
+    def _given(self, v, parent, outcome):
+        """Return the probabilities of a variable given an outcome of its parent; None for those that nobody has."""
+        if outcome is None:
+            return self._alone(v)
+        joint = Counter(self.labels[v][row] for row in self.rows if self.labels[parent][row] == outcome)
+        counts = [joint[outcome] for outcome in self.outcomes[v]]
+        return smoothed(counts, self.settings.alpha, self.settings.beta, self._alone(v))
+
+    def _sum(self, v, probabilities, parts):
+        """Mix the parts of a variable: each outcome that some record has, then all others together."""
+        *known, unseen = probabilities
+        by_outcome = dict(zip(self.outcomes[v], known, strict=True))
+        rest = 0.0
+        for outcome, probability in by_outcome.items():
+            rest += 0.0 if self.counts[v][outcome] else probability
+        weights = [log(by_outcome[outcome]) for outcome in self.seen[v]] + [log(rest + unseen)]
+        return self.units.unit("sum", parts, weights)
+
+    def _parts(self, v):
+        """Return what a variable and all below it are given each of its outcomes that some record has, or another."""
+        below = {child: self._parts(child) for child in self.children[v] if not self._is_simple(child)}
+        parts = []
+        for outcome in [*self.seen[v], None]:
+            inputs, sums = [self._own(v, outcome)], []
+            for child in self.children[v]:
+                probabilities = self._given(child, v, outcome)
+                if child in below:
+                    sums.append(self._sum(child, probabilities, below[child]))
+                else:
+                    inputs.append(self.units.unit("categorical", child, [log(p) for p in probabilities]))
+            factors = inputs + sums
+            parts.append(self.units.unit("product", factors) if len(factors) > 1 else factors[0])
+        return parts
+
+    def _is_simple(self, v):
+        """Tell whether a variable needs no parts: a category on which nothing depends."""
+        return not self.columns[v].is_numeric and not self.children[v]
+
+    def _own(self, v, outcome):
+        """Return what a variable is like given its own outcome."""
+        column = self.columns[v]
+        if column.is_numeric:
+            if outcome is None:
+                wide = 4.0 * column.scale
+                return self.units.unit("gaussian", v, column.centre, wide if math.isfinite(wide) else column.scale)
+            values = [column.values[row] for row in self.rows if self.labels[v][row] == outcome]
+            return self.units.unit("gaussian", v, *gaussian(column, values, self.settings))
+        if outcome is not None:
+            return self.units.unit("categorical", v, [0.0 if o == outcome else -math.inf for o in self.outcomes[v]] + [-math.inf])
+        unknown = [not self.counts[v][o] for o in self.outcomes[v]]
+        others = UNSEEN
+        for is_unknown in unknown:
+            others += is_unknown
+        each = [log(1.0 / others) if is_unknown else -math.inf for is_unknown in unknown]
+        return self.units.unit("categorical", v, [*each, log(UNSEEN / others)])
