@@ -144,8 +144,9 @@ def mean_on_lattice(columns, key, rows, spacing):
         if column.is_numeric:
             centroid.append(snap(column, None, sum(features), len(features)) if features else 0)
         else:
-            counts = Counter(features).items()
-            centroid.append({code: snap(column, code, ONE * count, len(features)) for code, count in counts})
+            snapped = {code: snap(column, code, ONE * n, len(features)) for code, n in Counter(features).items()}
+            # Codes that no row of the cluster has are at 0.
+            centroid.append({code: coordinate for code, coordinate in snapped.items() if coordinate})
     return centroid
 
 

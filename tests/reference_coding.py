@@ -197,7 +197,7 @@ def crowd_of(observed, scale, centre):
             return None
     found, width = None, Fraction(scale) / 4
     while (first := _first_window(observed, width)) is not None:
-        found = nearest_double((first + 2) * width), nearest_double(width)
+        found = (float(first) + 2.0) * float(width), float(width)  # in doubles, which few cells have too large a number for
         width /= 2
         if width <= Fraction(2) ** -300:
             break
