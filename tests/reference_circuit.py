@@ -53,7 +53,8 @@ class Units:
             if kind == "sum":
                 terms = [found[child] + weight for child, weight in zip(*rest, strict=True)]
                 largest = max(terms)
-                found[number] = largest + math.log(math.fsum(math.exp(term - largest) for term in terms))
+                scaled = [math.exp(term - largest) for term in terms] if largest > -math.inf else [1.0]
+                found[number] = largest + math.log(math.fsum(scaled))
             elif kind == "product":
                 found[number] = math.fsum(found[child] for child in rest[0])
             else:
@@ -78,7 +79,8 @@ def _input_density(kind, rest, record, columns):
         return 0.0
     if kind == "gaussian":
         mean, std = parameters
-        return -math.log(std) - math.log(2.0 * math.pi) / 2.0 - ((value - mean) / std) ** 2 / 2.0
+        score = (value - mean) / std
+        return -math.log(std) - math.log(2.0 * math.pi) / 2.0 - score * score / 2.0
     names = [token(category) for category in columns[variable].outcomes]
     return parameters[0][names.index(token(value)) if token(value) in names else -1]
 

@@ -1,16 +1,80 @@
-"""The library against LearnSPN written a second time: the same decisions, and the same circuit to the last bit."""
+"""The library against LearnSPN written a second time (`reference`): the same decisions, the same circuit to the last bit.
+
+`UNLEARNSPN_REFERENCES=10000` tries so many random tables for each sort of settings, other ones each time.
+"""
 
 import math
+import os
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes, load_wine
 
 from reference import Reference, Settings
 from reference_circuit import Units, derive_circuit
-from unlearnspn import SPN
+from sequences import CATEGORY_POOLS, NUMERIC_POOLS, Held, Sequence, apply_request
+from unlearnspn import SPN, ChowLiu
 from unlearnspn.circuit.expressions import Unit
+
+N_TABLES = int(os.environ.get("UNLEARNSPN_REFERENCES", "0"))
+#: Settings by what they exercise, the first the simplest.
+SORTS = {
+    "naive": {"factorization": "naive"},
+    "trees": {"factorization": "chow-liu"},
+    "rounds": {"max_rounds": 10},
+    "rdc": {"independence": "rdc"},
+}
+#: Values that follow the group of their record, beside those of `sequences`.
+FOLLOWING = {True: [["a", "b", "c"], [2, 10, 7]], False: [[-3.5, 0.1, 8.0], [i * 1.37 for i in range(20)]]}
+
+
+@st.composite
+def parameters(draw, sort):
+    """Draw the parameters that estimator and reference share."""
+    chosen = {
+        "min_rows": draw(st.sampled_from([1, 1, 2, 3, 5, 8])),
+        "n_clusters": draw(st.sampled_from([1, 2, 2, 3, 5])),
+        "n_bins": draw(st.sampled_from([2, 4, 5, 12])),
+        "threshold": draw(st.sampled_from([0.2, 1.0, 3.0] if sort != "rdc" else [0.1, 0.3, 0.7])),
+        "epsilon": draw(st.sampled_from([None, 0.01])),
+        "max_rounds": 0,
+        "alpha": draw(st.sampled_from([0.3, 0.01, 1.0])),
+        "min_std": draw(st.sampled_from([0.05, 0.5])),
+        "min_category_count": draw(st.sampled_from([1, 1, 1, 3])),
+        "factorization": draw(st.sampled_from(["naive", "chow-liu"])),
+        "random_state": draw(st.integers(-50, 300)),
+    }
+    return {**chosen, **SORTS[sort]}
+
+
+@st.composite
+def tables(draw, sort):
+    """Draw a pool of rows whose columns partly follow groups, the parameters, and requests."""
+    categorical = draw(st.lists(st.booleans(), min_size=1, max_size=5))
+    n_first = draw(st.one_of(st.integers(1, 12), st.integers(13, 60)))
+    n_pool = n_first + 5
+    table = np.empty((n_pool, len(categorical)), object)
+    # One draw for a whole column: Hypothesis pays for each draw, and shrinks a byte string well.
+    group = draw(st.binary(min_size=n_pool, max_size=n_pool))
+    for v, is_categorical in enumerate(categorical):
+        pools = CATEGORY_POOLS if is_categorical else NUMERIC_POOLS
+        pool, follows = draw(
+            st.one_of(
+                st.tuples(st.sampled_from(pools), st.just(0)),
+                st.tuples(st.sampled_from(FOLLOWING[is_categorical]), st.sampled_from([2, 8])),
+            )
+        )
+        picks = draw(st.binary(min_size=n_pool, max_size=n_pool))
+        table[:, v] = [
+            pool[(group[i] if follows and pick % follows else pick // 8) % len(pool)] for i, pick in enumerate(picks)
+        ]
+    kinds = st.sampled_from(["remove", "batch", "add", "rectify"])
+    request = st.tuples(kinds, st.lists(st.integers(0, 10**6), min_size=1, max_size=6))
+    requests = draw(st.lists(request, max_size=3))
+    return Sequence(categorical, table, draw(parameters(sort)), n_first, requests, draw(st.booleans()))
+
 
 def units_of(circuit, units):
     """Return the number of the library's circuit among the reference's units."""
@@ -30,3 +94,70 @@ def units_of(circuit, units):
             assert kind is Unit.CATEGORICAL
             numbers.append(units.unit("categorical", int(layout.variables[u]), parameters))
     return numbers[-1]
+
+
+def assert_same_decisions(view, node):
+    """Compare the networks node by node: operation, variables, number of records, numbers of clusters."""
+    expected = node.operation, tuple(f"x{v}" for v in node.scope), len(node.rows), tuple(node.clusters)
+    assert (str(view.operation), view.scope, view.n_records, view.node.clusters) == expected
+    for child, other in zip(view.children, node.children, strict=True):
+        assert_same_decisions(child, other)
+
+
+def assert_like_reference(spn, records, categorical, chosen, rows):
+    """Compare an estimator with the reference on the records that it should hold, and log-densities of some rows."""
+    reference, units = Reference(records, categorical, chosen), Units()
+    assert_same_decisions(spn.root_, reference.root)
+    root = derive_circuit(reference, units)
+    assert units_of(spn.circuit_, units) == root
+    for density, row in zip(spn.score_samples(rows).tolist(), rows.tolist(), strict=True):
+        expected = units.log_density(root, row, reference.columns)
+        # Beyond, squares overflow.
+        assert expected < -1e300 or math.isclose(density, expected, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def assert_all_like_reference(sequence):
+    """Learn, then carry out the requests, and compare after each."""
+    held = Held({number: number for number in range(sequence.n_first)})
+    chosen = Settings(**sequence.parameters)
+    X, ids = held.table(sequence, np.random.default_rng(0))
+    spn = sequence.estimator().fit(X, ids=ids)
+    assert_like_reference(spn, records_of(sequence, held), sequence.categorical, chosen, sequence.pool)
+    for kind, numbers in sequence.requests:
+        if apply_request(spn, sequence, held, kind, numbers) is not None:
+            assert_like_reference(spn, records_of(sequence, held), sequence.categorical, chosen, sequence.pool)
+
+
+def records_of(sequence, held):
+    return {sequence.name(number): sequence.pool[row].tolist() for number, row in held.rows.items()}
+
+
+@pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
+@pytest.mark.parametrize("sort", SORTS)
+@settings(
+    max_examples=N_TABLES or 120,
+    derandomize=not N_TABLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(data=st.data())
+def test_the_library_learns_what_the_theory_says(sort, data):
+    assert_all_like_reference(data.draw(tables(sort)))
+
+
+@pytest.mark.parametrize(
+    ("load", "given_", "expected"),
+    [
+        (load_wine, {"min_rows": 40}, Settings(40, 8, 5)),
+        (load_wine, {"min_rows": 40, "factorization": ChowLiu(0.1, 0.5)}, Settings(40, 8, 5, alpha=0.1, beta=0.5)),
+        (load_diabetes, {}, Settings(200, 8, 9)),
+        (load_diabetes, {"min_rows": 50, "n_clusters": 2, "max_rounds": 100}, Settings(50, 2, 9, max_rounds=100)),
+    ],
+    ids=["wine", "other trees", "defaults", "rounds"],
+)
+def test_known_tables_give_what_the_theory_says(load, given_, expected):
+    X = load().data
+    spn = SPN(**given_).fit(X)
+    spn.unlearn([3, 14, 159])
+    records = {i: row for i, row in enumerate(X.tolist()) if i not in (3, 14, 159)}
+    assert_like_reference(spn, records, [False] * X.shape[1], expected, X[:20])
