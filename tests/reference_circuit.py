@@ -79,7 +79,7 @@ def _input_density(kind, rest, record, columns):
         return 0.0
     if kind == "gaussian":
         mean, std = parameters
-        score = (value - mean) / std
+        score = (value - mean) / std if math.isfinite(value - mean) else value / std - mean / std
         return -math.log(std) - math.log(2.0 * math.pi) / 2.0 - score * score / 2.0
     names = [token(category) for category in columns[variable].outcomes]
     return parameters[0][names.index(token(value)) if token(value) in names else -1]
@@ -229,7 +229,8 @@ class _Tree:
             values = [column.values[row] for row in self.rows if self.labels[v][row] == outcome]
             return self.units.unit("gaussian", v, *gaussian(column, values, self.settings))
         if outcome is not None:
-            return self.units.unit("categorical", v, [0.0 if o == outcome else -math.inf for o in self.outcomes[v]] + [-math.inf])
+            certain = [0.0 if other == outcome else -math.inf for other in self.outcomes[v]]
+            return self.units.unit("categorical", v, [*certain, -math.inf])
         unknown = [not self.counts[v][o] for o in self.outcomes[v]]
         others = UNSEEN
         for is_unknown in unknown:
