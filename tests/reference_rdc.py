@@ -108,13 +108,11 @@ def _covariances(both, left, right):
     if total == 0:
         return [[0.0] * widths[1] for _ in range(widths[0])]
 
-    def mean(value):
-        return sum(count * value(a, b) for (a, b), count in sorted(both.items())) / total
-
-    lefts = [mean(lambda a, b, i=i: left[a][i]) for i in range(widths[0])]
-    rights = [mean(lambda a, b, j=j: right[b][j]) for j in range(widths[1])]
+    cells = [(count, left[a], right[b]) for (a, b), count in sorted(both.items())]
+    lefts = [sum(count * x[i] for count, x, _ in cells) / total for i in range(widths[0])]
+    rights = [sum(count * y[j] for count, _, y in cells) / total for j in range(widths[1])]
     return [
-        [mean(lambda a, b, i=i, j=j: left[a][i] * right[b][j]) - lefts[i] * rights[j] for j in range(widths[1])]
+        [sum(count * x[i] * y[j] for count, x, y in cells) / total - lefts[i] * rights[j] for j in range(widths[1])]
         for i in range(widths[0])
     ]
 
