@@ -197,7 +197,7 @@ def crowd_of(observed, scale, centre):
             return None
     found, width = None, Fraction(scale) / 4
     while (first := _first_window(observed, width)) is not None:
-        found = (float(first) + 2.0) * float(width), float(width)  # in doubles, which few cells have too large a number for
+        found = (float(first) + 2.0) * float(width), float(width)  # in doubles: that of the first may be rounded
         width /= 2
         if width <= Fraction(2) ** -300:
             break
