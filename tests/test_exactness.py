@@ -25,7 +25,7 @@ def test_every_request_equals_retraining(part, sequence):
 
 @pytest.mark.parametrize("part", range(2))
 @settings(
-    max_examples=max(N_SEQUENCES // 160, 1),
+    max_examples=max(N_SEQUENCES // 300, 1),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
