@@ -1,0 +1,1 @@
+"""Rows: what statistics read of the records."""

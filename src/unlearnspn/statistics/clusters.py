@@ -1,0 +1,553 @@
+"""Clusters of Q-k-means: Lloyd's algorithm in integers, with centroids on a randomly shifted lattice.
+
+Learned from rows, and revised when some of them leave or others come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import cython
+import numpy as np
+import numpy.typing as npt
+from cython.cimports.libc.string import memcmp, memcpy
+from cython.cimports.unlearnspn.const_types import const_int16, const_int64
+from cython.cimports.unlearnspn.mixing import mix64
+from cython.cimports.unlearnspn.statistics.distances import Costs, label_rows, nearest
+from cython.cimports.unlearnspn.statistics.layout import BLOCK, count_blocks
+from cython.cimports.unlearnspn.statistics.seeds import seeds_hold
+from cython.cimports.unlearnspn.statistics.space import Space
+
+from unlearnspn.statistics.distances import gather
+from unlearnspn.statistics.seeds import pick_seeds, still_seeds
+
+Array = npt.NDArray[Any]
+
+#: So few rows are shifted one by one.
+_FEW_ROWS = cython.declare(cython.Py_ssize_t, 8)
+#: How many numbers a dump begins with.
+_HEAD = 4
+
+
+@cython.cclass
+class Clusters:
+    """What a run of Q-k-means keeps, so that it can be revised.
+
+    `seeds` are rows; `counts` [round, cluster] and `sums` [round, cluster, entry] are of the rows nearest to the
+    `centroids` [round, cluster, entry] that a round begins with, and lead to the next ones; `sizes` are of the rows
+    nearest to the last centroids. If there is one seed at most, there is no round, and one size.
+
+    Counts, sums and sizes add and subtract: rows are shifted out and in. Seeds do not. Each is the row with the least
+    keyed hash, given those before it: the best of a whole is the best of the best of its parts, but when a seed leaves,
+    nothing tells which row comes next. So there is no `subtract`: whoever takes rows out asks `seeds_hold` first, and
+    learns anew if they do not. Nor do clusters of parts merge: which row is the next seed depends on the seeds of all.
+
+    `labels` are the clusters of the rows in `labelled`, if these have just been found; they are no part of what is
+    kept, and whoever uses them calls `take_labels`.
+    """
+
+    def __init__(self, seeds: Array, sizes: Array, counts: Array, sums: Array, centroids: Array) -> None:
+        self.seeds = seeds
+        self.sizes = sizes
+        self.counts = counts
+        self.sums = sums
+        self.centroids = centroids
+        self.n_rounds, self.n_clusters, self.width = sums.shape
+        self.seed_rows = _address(seeds)
+        self.final_sizes = _address(sizes)
+        self.round_counts = _address(counts)
+        self.round_sums = _address(sums)
+        self.round_centroids = _address(centroids)
+        self.labels = cast("Array | None", None)
+        self.labelled = cast("Array | None", None)
+        self.centroid_hashes = cast("Array | None", None)
+        self.last_row = self.last_label = -1
+
+    @staticmethod
+    def learn(space: Space, rows: Array) -> Clusters:
+        """Pick seeds and run the rounds; the rows' labels are there afterwards."""
+        columns = gather(space, rows)
+        seeds = pick_seeds(space, rows, columns, rows[:0])
+        return _finish(space, *_before_rounds(space, seeds), rows, columns)
+
+    @staticmethod
+    def learn_from(space: Space, seeds: Array, rows: Array) -> Clusters:
+        """Run the rounds from known seeds; the rows' labels are there afterwards."""
+        return _finish(space, *_before_rounds(space, seeds), rows, None)
+
+    def seed_anew(self, space: Space, rows: Array, ends: Array) -> Clusters:
+        """Learn clusters around seeds, without any round, after some of these seeds have left or rows have come.
+
+        The rows around each seed that there is follow each other in order, from one of the `ends` to the next; after
+        them come all others. Where rows belonged tells for most of them to which seeds they can belong now.
+        """
+        columns = gather(space, rows)
+        seeds = pick_seeds(space, rows, columns, still_seeds(self.seeds, rows, ends))
+        _, counts, sums, centroids = _before_rounds(space, seeds)
+        labels = np.zeros(len(rows), np.int64)
+        if len(seeds) > 1:
+            _label_by_cluster(space, columns, self.seeds, seeds, centroids[0], ends, labels)
+        return _labelled(seeds, counts, sums, centroids, rows, labels)
+
+    def label(self, space: Space, rows: const_int64[::1]) -> Array:
+        """Return the cluster of each row: the nearest of the last centroids, the first of equals."""
+        if rows.shape[0] == 1 and rows[0] == self.last_row:
+            return np.array([self.last_label])
+        labels: Array = label_rows(space, rows, self.centroids_of(self.n_rounds), self.n_clusters)
+        return labels
+
+    def take_labels(self, rows: Array) -> Array | None:
+        """Return the labels of these very rows if they have just been found, and forget them."""
+        labels = self.labels if self.labelled is rows else None
+        self.labels = self.labelled = None
+        return labels
+
+    def shift(self, space: Space, rows: const_int64[::1], sign: cython.longlong) -> None:
+        """Take rows out of all counts, sums and sizes (-1), or put them in (1), in place; centroids stay."""
+        r: cython.Py_ssize_t
+        for r in range(self.n_rounds + 1):
+            self.shift_rows(space, r, rows, sign)
+
+    def seeds_hold(
+        self,
+        space: Space,
+        minus: const_int64[::1],
+        plus: const_int64[::1],
+    ) -> bool:
+        """Tell whether learning without `minus` and with `plus` picks the same seeds."""
+        hold: cython.bint
+        if minus.shape[0] + plus.shape[0] < BLOCK:  # to let other threads run takes longer
+            return bool(seeds_hold(space, self.seed_rows, self.n_clusters, minus, plus))
+        with cython.nogil:
+            hold = seeds_hold(space, self.seed_rows, self.n_clusters, minus, plus)
+        return bool(hold)
+
+    def rounds_that_hold(self, space: Space) -> int:
+        """Tell how many rounds lead to the same centroids, after rows have been shifted."""
+        r: cython.Py_ssize_t
+        scratch: cython.longlong[::1] = np.zeros(2 * space.width, np.int64)
+        for r in range(self.n_rounds):
+            if not self.leads_alike(space, r, cython.address(scratch[0])):
+                return int(r)
+        return int(self.n_rounds)
+
+    def revise(
+        self,
+        space: Space,
+        minus: const_int64[::1],
+        plus: const_int64[::1],
+    ) -> Clusters:
+        """Take rows out and put others in, round by round, while seeds are known to hold.
+
+        If all rounds still lead to the same centroids, this is changed in place and returned. Otherwise it stays as it
+        was; what is returned has the rounds up to the first that leads elsewhere, and goes on by `go_on`.
+        """
+        r: cython.Py_ssize_t
+        if self.n_rounds == 0:
+            self.shift_rows(space, 0, minus, -1)
+            self.shift_rows(space, 0, plus, 1)
+            return self
+        scratch: cython.longlong[::1] = np.zeros(2 * space.width, np.int64)
+        for r in range(self.n_rounds + 1):
+            self.shift_rows(space, r, minus, -1)
+            self.shift_rows(space, r, plus, 1)
+            if r < self.n_rounds and not self.leads_alike(space, r, cython.address(scratch[0])):
+                try:
+                    return self._first_rounds(space, r + 1)
+                finally:
+                    for shifted in range(r + 1):
+                        self.shift_rows(space, shifted, plus, -1)
+                        self.shift_rows(space, shifted, minus, 1)
+        return self
+
+    def go_on(self, space: Space, rows: Array) -> Clusters:
+        """Run the rounds that are missing; the rows' labels are there afterwards."""
+        return _finish(space, self.seeds, self.counts, self.sums, self.centroids, rows, None)
+
+    def copy(self) -> Clusters:
+        """Return a copy that can be shifted alone."""
+        return Clusters(
+            self.seeds.copy(), self.sizes.copy(), self.counts.copy(), self.sums.copy(), self.centroids.copy()
+        )
+
+    def same_centroids(self, other: Clusters) -> bool:
+        """Tell whether both put every row into the same cluster."""
+        return np.array_equal(self.centroids[self.n_rounds], other.centroids[other.n_rounds])
+
+    def describe(self, space: Space) -> Array:
+        """Return words that are equal exactly if what is kept is, whatever slots records and codes categories have."""
+        s: cython.Py_ssize_t
+        keys = np.empty(self.seeds.shape[0], np.int64)
+        view: cython.longlong[::1] = keys
+        for s in range(view.shape[0]):
+            view[s] = cython.cast(cython.longlong, space.coded.keys[self.seed_rows[s]])
+        head = np.array([view.shape[0], self.n_rounds, len(self.sizes)])
+        if self.centroid_hashes is None:
+            # No centroid changes, nor do the fingerprints of the categories that its coordinates stand for.
+            self.centroid_hashes = _hash_lines(space, self.centroids)
+        parts: list[Array] = [head, keys, self.counts.ravel(), self.sizes]
+        if self.n_rounds:
+            parts.append(_hash_lines(space, self.sums))
+        return np.concatenate([*parts, self.centroid_hashes])
+
+    def dump(self) -> bytes:
+        """Return what is kept as bytes."""
+        head = np.array([self.n_clusters, self.n_rounds, len(self.sizes), self.width])
+        kept = (self.seeds, self.sizes, self.counts, self.sums, self.centroids)
+        return np.concatenate([head, *(array.ravel() for array in kept)]).astype("<i8").tobytes()
+
+    @staticmethod
+    def load(dumped: bytes) -> Clusters:
+        """Return what `dump` wrote."""
+        words = np.frombuffer(dumped, "<i8").astype(np.int64)
+        n_clusters, n_rounds, n_sizes, width = words[:_HEAD].tolist()
+        shapes = [(n_clusters,), (n_sizes,), (n_rounds, n_clusters), (n_rounds, n_clusters, width)]
+        shapes.append((n_rounds + 1, n_clusters, width))
+        arrays, start = [], _HEAD
+        for shape in shapes:
+            size = math.prod(shape)
+            arrays.append(words[start : start + size].reshape(shape).copy())
+            start += size
+        return Clusters(*arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Clusters.load, (self.dump(),)
+
+    def _first_rounds(self, space: Space, number: cython.Py_ssize_t) -> Clusters:
+        """Return a copy of the first rounds, with the centroids that the last of them leads to by now."""
+        last = number - 1
+        led = _quantised(space, self.sums[last], self.counts[last], self.centroids[last])
+        centroids = np.concatenate([self.centroids[:number], led[np.newaxis]])
+        return Clusters(self.seeds, self.sizes[:0], self.counts[:number].copy(), self.sums[:number].copy(), centroids)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def sums_of(self, r: cython.Py_ssize_t, c: cython.Py_ssize_t) -> cython.p_longlong:
+        """Return the sums of a cluster in a round."""
+        return self.round_sums + (r * self.n_clusters + c) * self.width
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def centroids_of(self, r: cython.Py_ssize_t) -> cython.p_longlong:
+        """Return the centroids that a round begins with; after the last round, the final ones."""
+        return self.round_centroids + r * self.n_clusters * self.width
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def shift_row(
+        self,
+        space: Space,
+        r: cython.Py_ssize_t,
+        row: cython.Py_ssize_t,
+        c: cython.Py_ssize_t,
+        sign: cython.longlong,
+    ) -> cython.void:
+        """Take a row of a cluster out of a round, or put it in; after the last round, out of the final sizes."""
+        if r == self.n_rounds:
+            self.final_sizes[c] += sign
+        else:
+            self.round_counts[r * self.n_clusters + c] += sign
+            space.add_row(row, self.sums_of(r, c), sign)
+
+    @cython.cfunc
+    def shift_rows(
+        self,
+        space: Space,
+        r: cython.Py_ssize_t,
+        rows: const_int64[::1],
+        sign: cython.longlong,
+    ) -> None:
+        """Take rows out of one round, or put them in; after the last round, out of the final sizes."""
+        j: cython.Py_ssize_t
+        if self.n_clusters < 2:
+            self.final_sizes[0] += sign * rows.shape[0]
+            return
+        if rows.shape[0] < _FEW_ROWS:
+            for j in range(rows.shape[0]):
+                c = nearest(space, rows[j], self.centroids_of(r), self.n_clusters)
+                self.shift_row(space, r, rows[j], c, sign)
+                if r == self.n_rounds:
+                    # Whoever takes a row out, or puts it in, asks for its cluster next.
+                    self.last_row, self.last_label = rows[j], c
+            return
+        labels: cython.longlong[::1] = label_rows(space, rows, self.centroids_of(r), self.n_clusters)
+        with cython.nogil:
+            for j in range(rows.shape[0]):
+                self.shift_row(space, r, rows[j], labels[j], sign)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def leads_alike(self, space: Space, r: cython.Py_ssize_t, scratch: cython.p_longlong) -> cython.bint:
+        """Tell whether a round leads to the centroids that are known to follow it; `scratch` holds two lines."""
+        c: cython.Py_ssize_t
+        entry: cython.Py_ssize_t
+        centroid: cython.p_longlong = scratch + self.width
+        place: cython.Py_ssize_t
+        space.write_lattice(scratch)
+        for c in range(self.n_clusters):
+            place = c * self.width
+            space.quantise(
+                scratch,
+                self.sums_of(r, c),
+                self.round_counts[r * self.n_clusters + c],
+                self.centroids_of(r) + place,
+                centroid,
+            )
+            for entry in range(self.width):
+                if centroid[entry] != self.centroids_of(r + 1)[place + entry]:
+                    return False
+        return True
+
+
+@cython.cfunc
+def _address(array: Array) -> cython.p_longlong:
+    """Return where the numbers of an array are."""
+    numbers: cython.longlong[::1] = array.reshape(-1)
+    return cython.address(numbers[0]) if numbers.shape[0] else cython.NULL
+
+
+def _before_rounds(space: Space, seeds: Array) -> tuple[Array, Array, Array, Array]:
+    """Return what is known before the first round: seeds, counts, sums, and the seeds themselves as centroids."""
+    s: cython.Py_ssize_t
+    n_seeds: cython.Py_ssize_t = len(seeds)
+    rows: const_int64[::1] = seeds
+    centroids = np.zeros((1, n_seeds, space.width), np.int64)
+    lines: cython.longlong[:, :, ::1] = centroids
+    for s in range(n_seeds):
+        space.seed_line(rows[s], cython.address(lines[0, s, 0]))
+    return seeds, np.zeros((0, n_seeds), np.int64), np.zeros((0, n_seeds, space.width), np.int64), centroids
+
+
+def _labelled(seeds: Array, counts: Array, sums: Array, centroids: Array, rows: Array, labels: Array) -> Clusters:
+    """Return clusters with the labels of all rows; of one cluster nobody needs them."""
+    sizes = np.bincount(labels, minlength=max(len(seeds), 1))
+    clusters: Clusters = Clusters(seeds, sizes, counts, sums, centroids)
+    if np.count_nonzero(sizes) > 1:
+        clusters.labels, clusters.labelled = labels, rows
+    return clusters
+
+
+def _finish(
+    space: Space, seeds: Array, counts: Array, sums: Array, centroids: Array, rows: Array, columns: Array | None
+) -> Clusters:
+    """Run the rounds that are missing after those known."""
+    if len(seeds) < 2:
+        return _labelled(seeds, counts, sums, centroids, rows, np.zeros(len(rows), np.int64))
+    columns = gather(space, rows) if columns is None else columns
+    if len(sums) == space.max_rounds or _repeats(centroids, len(sums)):
+        labels = np.empty(len(rows), np.int64)
+        _label_columns(space, columns, 0, centroids[len(sums)], labels)
+    else:
+        counts, sums, centroids, labels = _run_rounds(space, rows, columns, list(counts), list(sums), list(centroids))
+    return _labelled(seeds, counts, sums, centroids, rows, labels)
+
+
+def _run_rounds(
+    space: Space, rows: Array, columns: Array, counts: list[Array], sums: list[Array], centroids: list[Array]
+) -> tuple[Array, Array, Array, Array]:
+    """Run rounds after those known until the centroids repeat or there are as many as may be.
+
+    Returns counts, sums and centroids of all rounds, and the final cluster of each row.
+    """
+    n_clusters: cython.Py_ssize_t = len(centroids[0])
+    costs: Costs = Costs(space, n_clusters)
+    table: const_int16[:, ::1] = columns
+    distances: cython.longlong[:, :, ::1] = np.zeros((count_blocks(len(rows)), n_clusters, BLOCK), np.int64)
+    first = len(sums)
+    before, after = np.full(len(rows), -1), np.empty(len(rows), np.int64)
+    labels: cython.longlong[::1]
+    current: cython.longlong[:, ::1]
+    r = max(first - 1, 0)  # from the last round that is known few rows have to be moved
+    ended = False
+    while True:
+        labels, current = after, centroids[r]
+        with cython.nogil:
+            costs.move(cython.address(current[0, 0]))
+            costs.relabel(table, distances, cython.address(labels[0]))
+        if ended or r == space.max_rounds:
+            return np.array(counts), np.array(sums), np.array(centroids), after
+        if r >= first:
+            sums.append(sums[r - 1].copy() if r else np.zeros((n_clusters, space.width), np.int64))
+            counts.append(counts[r - 1].copy() if r else np.zeros(n_clusters, np.int64))
+            _move_rows(space, rows, before, after, sums[r], counts[r])
+            centroids.append(_quantised(space, sums[r], counts[r], centroids[r]))
+        before, after = after, before
+        r += 1
+        ended = _repeats(centroids, r)
+
+
+def _move_rows(
+    space: Space,
+    rows: const_int64[::1],
+    before: cython.longlong[::1],
+    after: cython.longlong[::1],
+    sums: cython.longlong[:, ::1],
+    counts: cython.longlong[::1],
+) -> None:
+    """Move rows from cluster to cluster; those that were in none before, at -1, come in."""
+    j: cython.Py_ssize_t
+    with cython.nogil:
+        for j in range(rows.shape[0]):
+            if before[j] == after[j]:
+                continue
+            counts[after[j]] += 1
+            if before[j] < 0:
+                space.add_row(rows[j], cython.address(sums[after[j], 0]), 1)
+            else:
+                counts[before[j]] -= 1
+                space.move_row(rows[j], cython.address(sums[before[j], 0]), cython.address(sums[after[j], 0]))
+
+
+def _quantised(
+    space: Space,
+    sums: cython.longlong[:, ::1],
+    counts: cython.longlong[::1],
+    previous: cython.longlong[:, ::1],
+) -> Array:
+    """Return the clusters' means on the lattice; an empty cluster keeps its centroid."""
+    c: cython.Py_ssize_t
+    centroids = np.empty((counts.shape[0], space.width), np.int64)
+    lines: cython.longlong[:, ::1] = centroids
+    lattice: cython.longlong[::1] = np.zeros(space.width, np.int64)
+    with cython.nogil:
+        space.write_lattice(cython.address(lattice[0]))
+        for c in range(counts.shape[0]):
+            space.quantise(
+                cython.address(lattice[0]),
+                cython.address(sums[c, 0]),
+                counts[c],
+                cython.address(previous[c, 0]),
+                cython.address(lines[c, 0]),
+            )
+    return centroids
+
+
+def _repeats(centroids: Sequence[Array] | Array, last: cython.Py_ssize_t) -> bool:
+    """Tell whether the last set of centroids has occurred before."""
+    r: cython.Py_ssize_t
+    found: cython.longlong[:, ::1] = centroids[last]
+    earlier: cython.longlong[:, ::1]
+    for r in range(last):
+        earlier = centroids[r]
+        if memcmp(cython.address(earlier[0, 0]), cython.address(found[0, 0]), found.nbytes) == 0:
+            return True
+    return False
+
+
+def _label_columns(
+    space: Space,
+    columns: const_int16[:, ::1],
+    start: cython.Py_ssize_t,
+    centroids: cython.longlong[:, ::1],
+    labels: cython.longlong[::1],
+) -> None:
+    """Write the nearest centroid of rows, those from some place on among the columns."""
+    costs: Costs = Costs(space, centroids.shape[0])
+    with cython.nogil:
+        if labels.shape[0]:
+            costs.start(cython.address(centroids[0, 0]), centroids.shape[0])
+            costs.label(columns, start, start + labels.shape[0], cython.address(labels[0]))
+
+
+def _label_by_cluster(
+    space: Space,
+    columns: const_int16[:, ::1],
+    before: const_int64[::1],
+    seeds: const_int64[::1],
+    centroids: cython.longlong[:, ::1],
+    ends: const_int64[::1],
+    labels: cython.longlong[::1],
+) -> None:
+    """Write the nearest centroid of rows that were around other seeds before, cluster by cluster."""
+    k: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n_rivals: cython.Py_ssize_t
+    rivals: cython.longlong[::1] = np.empty(seeds.shape[0], np.int64)
+    lines: cython.longlong[:, ::1] = np.empty((seeds.shape[0], space.width), np.int64)
+    costs: Costs = Costs(space, seeds.shape[0])
+    with cython.nogil:
+        for k in range(ends.shape[0] - 1):
+            if ends[k] == ends[k + 1]:
+                continue
+            n_rivals = _find_rivals(before, seeds, k, rivals)
+            for j in range(n_rivals):
+                memcpy(
+                    cython.address(lines[j, 0]),
+                    cython.address(centroids[rivals[j], 0]),
+                    space.width * cython.sizeof(cython.longlong),
+                )
+            costs.start(cython.address(lines[0, 0]), n_rivals)
+            costs.label(columns, ends[k], ends[k + 1], cython.address(labels[ends[k]]))
+            for j in range(ends[k], ends[k + 1]):
+                labels[j] = rivals[labels[j]]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _find_rivals(
+    before: const_int64[::1],
+    seeds: const_int64[::1],
+    cluster: cython.Py_ssize_t,
+    rivals: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Write the clusters, in order, to which rows can belong that belonged to one, and return how many there are.
+
+    If its seed is still there, no other seed that was there before is nearer, nor an earlier one as near.
+    """
+    s: cython.Py_ssize_t
+    number: cython.Py_ssize_t = 0
+    n_both: cython.Py_ssize_t = min(before.shape[0], seeds.shape[0])
+    is_kept: cython.bint = cluster < n_both and before[cluster] == seeds[cluster]
+    for s in range(seeds.shape[0]):
+        if s == cluster or not is_kept or s >= n_both or seeds[s] != before[s]:
+            rivals[number] = s
+            number += 1
+    return number
+
+
+def _hash_lines(space: Space, lines: Array) -> Array:
+    """Return two hashes of each line, whatever codes categories have; codes that nobody has count for nothing."""
+    i: cython.Py_ssize_t
+    entry: cython.Py_ssize_t
+    value: cython.ulonglong
+    low: cython.ulonglong
+    high: cython.ulonglong
+    names: cython.ulonglong[:, ::1] = _hash_entries(space)
+    source: cython.longlong[:, ::1] = lines.reshape(-1, space.width)
+    hashes = np.empty(2 * source.shape[0], np.int64)
+    found: cython.longlong[::1] = hashes
+    for i in range(source.shape[0]):
+        low = high = 0
+        for entry in range(names.shape[0]):
+            value = cython.cast(cython.ulonglong, source[i, entry])
+            low += value * names[entry, 0]
+            high += value * names[entry, 1]
+        found[2 * i] = cython.cast(cython.longlong, low)
+        found[2 * i + 1] = cython.cast(cython.longlong, high)
+    return hashes
+
+
+def _hash_entries(space: Space) -> Array:
+    """Return two hashes for each entry of a line: of the variable and the place, or of the category's fingerprint."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    name: cython.ulonglong
+    hashes = np.empty((space.width, 2), np.uint64)
+    names: cython.ulonglong[:, ::1] = hashes
+    for i in range(space.n_variables):
+        v, start = space.variables[i].column, space.variables[i].start
+        for place in range(space.variables[i].end - start):
+            name = space.coded.prints[v, 0 if space.variables[i].is_numeric else place]
+            name += place if space.variables[i].is_numeric else 0
+            names[start + place, 0] = mix64(name)
+            names[start + place, 1] = mix64(names[start + place, 0])
+    return hashes

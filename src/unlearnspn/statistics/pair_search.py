@@ -1,0 +1,303 @@
+"""The search for groups of dependent variables, asking for no more pairs than the answer needs.
+
+It is breadth-first: the first variable asks all others, those that depend on it join its group and ask the ones that
+are left, and so on; then the next group starts. So a group of many variables takes little more than one question for
+each, and the pairs that one variable asks follow each other.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+import numpy.typing as npt
+from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.unlearnspn.prefetching import ROWS_AHEAD, prefetch
+from cython.cimports.unlearnspn.rows.coded import CodedRows
+from cython.cimports.unlearnspn.statistics.asked_pair import (
+    WORDS_OF_PAIR,
+    PairPointer,
+    is_dependent,
+    pair_at,
+    set_association,
+)
+from cython.cimports.unlearnspn.statistics.g_test import Association, Logs, g_statistic
+from cython.cimports.unlearnspn.statistics.logs import tabulated_logs
+
+Words = npt.NDArray[np.int64]
+
+_NO_CELLS = np.empty(0, np.int64)
+
+
+@cython.final
+@cython.cclass
+class Hub:
+    """A variable that asks others, and its tables with these, one after another."""
+
+    def __init__(self, coded: CodedRows, rows: cython.longlong[::1], most_others: cython.Py_ssize_t) -> None:
+        self.coded = coded
+        self.rows = rows
+        self._layout = np.empty(3 * (most_others + 1), np.int64)
+        self.others = cython.address(self._layout[0])
+        self.starts = self.others + most_others + 1
+        self.widths = self.starts + most_others + 1
+        self.cells = self._layout[:0]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def begin(self, variable: cython.Py_ssize_t) -> cython.void:
+        """Choose the variable that asks; it asks nobody yet."""
+        self.variable = variable
+        self.n_codes = self.coded.sizes[variable]
+        self.n_others = 0
+        self.starts[0] = 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def add(self, other: cython.Py_ssize_t) -> cython.void:
+        """Have it ask another one."""
+        k: cython.Py_ssize_t = self.n_others
+        self.others[k] = other
+        self.widths[k] = self.coded.sizes[other]
+        self.starts[k + 1] = self.starts[k] + self.n_codes * self.widths[k]
+        self.n_others = k + 1
+
+    @cython.cfunc
+    def count(self) -> cython.void:
+        """Count the tables."""
+        n_cells: cython.Py_ssize_t = self.starts[self.n_others]
+        if self.n_others == 0:
+            return
+        if self.cells.shape[0] < n_cells:
+            self.cells = np.empty(n_cells, np.int64)
+        with cython.nogil:
+            memset(cython.address(self.cells[0]), 0, n_cells * cython.sizeof(cython.longlong))
+            self._count_rows()
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count_rows(self) -> cython.void:
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        code: cython.Py_ssize_t
+        n_others: cython.Py_ssize_t = self.n_others
+        variable: cython.Py_ssize_t = self.variable
+        codes: cython.uchar[:, ::1] = self.coded.codes
+        rows: cython.longlong[::1] = self.rows
+        others: cython.p_longlong = self.others
+        starts: cython.p_longlong = self.starts
+        widths: cython.p_longlong = self.widths
+        cells: cython.longlong[::1] = self.cells
+        for i in range(rows.shape[0]):
+            if i + ROWS_AHEAD < rows.shape[0]:
+                prefetch(cython.address(codes[rows[i + ROWS_AHEAD], 0]))
+            row = rows[i]
+            code = codes[row, variable]
+            for k in range(n_others):
+                cells[starts[k] + code * widths[k] + codes[row, others[k]]] += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def associate(self, k: cython.Py_ssize_t, logs: Logs) -> Association:
+        """Associate the variable with one of the others, by their table."""
+        return g_statistic(cython.address(self.cells[self.starts[k]]), self.n_codes, self.widths[k], logs)
+
+
+@cython.final
+@cython.cclass
+class _Search:
+    """A search that is under way."""
+
+    coded: CodedRows
+    scope: cython.longlong[::1]
+    width: cython.Py_ssize_t
+    cut: cython.double
+    with_tables: cython.bint
+    logs: Logs
+    hub: Hub
+    scratch: cython.longlong[::1]
+    #: Which variables are in no group yet, and those of a group in the order in which they ask.
+    waiting: cython.p_longlong
+    queue: cython.p_longlong
+    queued: cython.Py_ssize_t
+    others: cython.p_longlong
+    #: What is known already, and where: for each pair its place, and the place of its table; -1 if it was not asked.
+    knows: cython.bint
+    known: cython.longlong[::1]
+    known_cells: cython.longlong[::1]
+    places: cython.longlong[:, :, ::1]
+    #: What was found so far.
+    pairs: Words
+    pairs_found: cython.longlong[::1]
+    n_pairs: cython.Py_ssize_t
+    cells: Words
+    cells_found: cython.longlong[::1]
+    n_cells: cython.Py_ssize_t
+
+    def __init__(
+        self,
+        coded: CodedRows,
+        rows: cython.longlong[::1],
+        scope: cython.longlong[::1],
+        cut: cython.double,
+        with_tables: cython.bint,
+    ) -> None:
+        width: cython.Py_ssize_t = scope.shape[0]
+        i: cython.Py_ssize_t
+        self.coded = coded
+        self.scope = scope
+        self.width = width
+        self.cut = cut
+        self.with_tables = with_tables
+        self.logs = tabulated_logs()
+        self.hub = Hub(coded, rows, width)
+        self.scratch = np.empty(3 * width + 1, np.int64)
+        self.waiting = cython.address(self.scratch[0])
+        self.queue = self.waiting + width
+        self.others = self.queue + width
+        for i in range(width):
+            self.waiting[i] = 1
+        self.knows = False
+        self.pairs = np.empty(WORDS_OF_PAIR * 2 * width, np.int64)
+        self.pairs_found = self.pairs
+        self.n_pairs = 0
+        self.cells = _NO_CELLS
+        self.cells_found = self.cells
+        self.n_cells = 0
+
+    @cython.cfunc
+    def learn_known(self, pairs: Words, cells: Words) -> cython.void:
+        """Note where things are in an earlier answer."""
+        k: cython.Py_ssize_t
+        pair: PairPointer
+        start: cython.longlong = 0
+        self.knows = True
+        self.known = pairs
+        self.known_cells = cells
+        self.places = np.full((self.width, self.width, 2), -1)
+        for k in range(self.known.shape[0] // WORDS_OF_PAIR):
+            pair = pair_at(self.known, k)
+            self.places[pair.hub, pair.other, 0] = k
+            self.places[pair.hub, pair.other, 1] = start
+            start += self.table_size(pair.hub, pair.other)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def table_size(self, hub: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.longlong:
+        return self.coded.sizes[self.scope[hub]] * self.coded.sizes[self.scope[other]]
+
+    @cython.cfunc
+    def run(self) -> cython.void:
+        first: cython.Py_ssize_t
+        asking: cython.Py_ssize_t
+        for first in range(self.width):
+            if not self.waiting[first]:
+                continue
+            self.waiting[first] = 0
+            self.queue[0] = first
+            self.queued = 1
+            asking = 0
+            while asking < self.queued:
+                self.ask_all(self.queue[asking])
+                asking += 1
+
+    @cython.cfunc
+    def ask_all(self, hub: cython.Py_ssize_t) -> cython.void:
+        """Have a variable ask all that are in no group yet."""
+        i: cython.Py_ssize_t
+        n_others: cython.Py_ssize_t = 0
+        n_cells: cython.Py_ssize_t = 0
+        self.hub.begin(self.scope[hub])
+        for i in range(self.width):
+            if self.waiting[i]:
+                self.others[n_others] = i
+                n_others += 1
+                n_cells += self.table_size(hub, i)
+                if not (self.knows and self.places[hub, i, 0] >= 0):
+                    self.hub.add(self.scope[i])
+        if n_others == 0:
+            return
+        self.make_room(n_others, n_cells if self.with_tables else 0)
+        self.hub.count()
+        with cython.nogil:
+            self.take_answers(hub, n_others)
+
+    @cython.cfunc
+    def make_room(self, n_pairs: cython.Py_ssize_t, n_cells: cython.Py_ssize_t) -> cython.void:
+        if WORDS_OF_PAIR * (self.n_pairs + n_pairs) > self.pairs_found.shape[0]:
+            self.pairs = _grown(self.pairs, WORDS_OF_PAIR * self.n_pairs, WORDS_OF_PAIR * n_pairs)
+            self.pairs_found = self.pairs
+        if self.n_cells + n_cells > self.cells_found.shape[0]:
+            self.cells = _grown(self.cells, self.n_cells, n_cells)
+            self.cells_found = self.cells
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def take_answers(self, hub: cython.Py_ssize_t, n_others: cython.Py_ssize_t) -> cython.void:
+        """Write down what is known of a variable's pairs with others; those that depend on it join its group."""
+        i: cython.Py_ssize_t
+        other: cython.Py_ssize_t
+        pair: PairPointer
+        place: cython.longlong
+        n_counted: cython.Py_ssize_t = 0
+        for i in range(n_others):
+            other = self.others[i]
+            pair = pair_at(self.pairs_found, self.n_pairs)
+            place = self.places[hub, other, 0] if self.knows else -1
+            if place >= 0:
+                pair[0] = pair_at(self.known, place)[0]
+                if self.with_tables:
+                    self.keep_table(cython.address(self.known_cells[self.places[hub, other, 1]]), hub, other)
+            else:
+                pair.hub, pair.other = hub, other
+                set_association(pair, self.hub.associate(n_counted, self.logs))
+                if self.with_tables:
+                    self.keep_table(cython.address(self.hub.cells[self.hub.starts[n_counted]]), hub, other)
+                n_counted += 1
+            pair.depends = is_dependent(pair.half_g, pair.freedom, self.cut)
+            self.n_pairs += 1
+            if pair.depends:
+                self.waiting[other] = 0
+                self.queue[self.queued] = other
+                self.queued += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def keep_table(self, table: cython.p_longlong, hub: cython.Py_ssize_t, other: cython.Py_ssize_t) -> cython.void:
+        size: cython.Py_ssize_t = self.table_size(hub, other)
+        memcpy(cython.address(self.cells_found[self.n_cells]), table, size * cython.sizeof(cython.longlong))
+        self.n_cells += size
+
+
+def _grown(words: Words, used: int, more: int) -> Words:
+    """Return the words in use with room for more, at least twice as large."""
+    grown = np.empty(max(2 * words.size, used + more), np.int64)
+    grown[:used] = words[:used]
+    return grown
+
+
+def search(
+    coded: CodedRows,
+    rows: cython.longlong[::1],
+    scope: cython.longlong[::1],
+    cut: cython.double,
+    with_tables: cython.bint,
+    known: tuple[Words, Words] | None,
+) -> tuple[Words, Words]:
+    """Search for the groups of some variables: return the pairs asked, and their tables one after another if wanted.
+
+    `known` are the pairs of an earlier answer, brought up to date, and their tables if it has any: if these suffice,
+    they are not counted again.
+    """
+    search: _Search = _Search(coded, rows, scope, cut, with_tables)
+    if known is not None and (known[1].size or not with_tables):
+        search.learn_known(known[0], known[1])
+    search.run()
+    return search.pairs[: WORDS_OF_PAIR * search.n_pairs].copy(), search.cells[: search.n_cells].copy()

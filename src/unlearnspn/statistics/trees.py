@@ -1,0 +1,154 @@
+"""What a node keeps of a Chow-Liu tree: hashes of the tables of all pairs of its variables, and of its numbers.
+
+The tables themselves are counted when the tree is needed. A record changes their hash in as many steps as there are
+variables, not pairs. The numbers that stand behind codes have a hash of their own.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import cython
+import numpy as np
+import numpy.typing as npt
+from cython.cimports.unlearnspn.const_types import const_int64
+from cython.cimports.unlearnspn.mixing import mix64
+from cython.cimports.unlearnspn.rows.coded import CodedRows
+
+Rows = npt.NDArray[np.int64]
+Scope = npt.NDArray[np.int64]
+
+_FORMAT = "<4Q"
+
+
+@cython.cclass
+class TreeHashes:
+    """Two hashes, of 128 bits each, of some records: of their pairs of codes, and of their numbers by code.
+
+    They are sums modulo 2**64, so a record is taken out as it was put in, and those of disjoint records add up.
+    """
+
+    def __init__(self) -> None:
+        self.pairs_low = self.pairs_high = self.values_low = self.values_high = 0
+
+    @staticmethod
+    def learn(coded: CodedRows, scope: Scope, rows: Rows) -> TreeHashes:
+        """Return the hashes of some rows."""
+        hashes: TreeHashes = TreeHashes()
+        hashes.shift(coded, scope, rows, 1)
+        return hashes
+
+    def shift(
+        self,
+        coded: CodedRows,
+        scope: const_int64[::1],
+        rows: const_int64[::1],
+        sign: cython.longlong,
+    ) -> cython.void:
+        """Put rows in (`sign` 1), or take them out (-1)."""
+        factor: cython.ulonglong = cython.cast(cython.ulonglong, sign)
+        with cython.nogil:
+            self.shift_pairs(coded, scope, rows, factor)
+            self.shift_values(coded, scope, rows, factor)
+
+    def merge(self, other: TreeHashes) -> TreeHashes:
+        """Return the hashes of the records of both, which have none in common."""
+        hashes: TreeHashes = TreeHashes()
+        hashes.pairs_low = self.pairs_low + other.pairs_low
+        hashes.pairs_high = self.pairs_high + other.pairs_high
+        hashes.values_low = self.values_low + other.values_low
+        hashes.values_high = self.values_high + other.values_high
+        return hashes
+
+    def copy(self) -> TreeHashes:
+        """Return the same hashes, independent of these."""
+        return self.merge(TreeHashes())
+
+    def fingerprint(self) -> bytes:
+        """Return what depends on the set of records alone."""
+        return struct.pack(_FORMAT, self.pairs_low, self.pairs_high, self.values_low, self.values_high)
+
+    def dump(self) -> bytes:
+        """Return the hashes as bytes."""
+        return self.fingerprint()
+
+    @staticmethod
+    def load(dumped: bytes) -> TreeHashes:
+        """Return the hashes that `dump` wrote."""
+        hashes: TreeHashes = TreeHashes()
+        hashes.pairs_low, hashes.pairs_high, hashes.values_low, hashes.values_high = struct.unpack(_FORMAT, dumped)
+        return hashes
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def shift_pairs(
+        self,
+        coded: CodedRows,
+        scope: const_int64[::1],
+        rows: const_int64[::1],
+        factor: cython.ulonglong,
+    ) -> cython.void:
+        """Shift the hash of the tables of all pairs.
+
+        It is the sum of count·h(a)·h(b) over all cells, twice. What a record adds to it is the sum of h(a)·h(b) over
+        the pairs of its codes: half of (Σh)² - Σh². It is left doubled.
+        """
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        first: cython.ulonglong
+        second: cython.ulonglong
+        low: cython.ulonglong
+        low_squares: cython.ulonglong
+        high: cython.ulonglong
+        high_squares: cython.ulonglong
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            low = low_squares = high = high_squares = 0
+            for j in range(scope.shape[0]):
+                v = scope[j]
+                first = mix64(coded.prints[v, coded.codes[row, v]])
+                second = mix64(first)
+                low += first
+                low_squares += first * first
+                high += second
+                high_squares += second * second
+            self.pairs_low += factor * (low * low - low_squares)
+            self.pairs_high += factor * (high * high - high_squares)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def shift_values(
+        self,
+        coded: CodedRows,
+        scope: const_int64[::1],
+        rows: const_int64[::1],
+        factor: cython.ulonglong,
+    ) -> cython.void:
+        """Shift the hash of the numbers that variables have with each code."""
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        column: cython.Py_ssize_t
+        code: cython.uchar
+        value: cython.ulonglong
+        name: cython.ulonglong
+        for j in range(scope.shape[0]):
+            v = scope[j]
+            if not coded.is_numeric[v]:
+                continue
+            column = coded.place[v]
+            for i in range(rows.shape[0]):
+                row = rows[i]
+                code = coded.codes[row, v]
+                if code:
+                    value = cython.cast(cython.ulonglong, coded.bits[row, column])
+                    if value << 1 == 0:  # zeros of either sign are equal
+                        value = 0
+                    name = mix64(coded.prints[v, code] ^ mix64(value))
+                    self.values_low += factor * name
+                    self.values_high += factor * mix64(name)
