@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cython
 import numpy as np
 import numpy.typing as npt
+from cython.cimports.libc.math import INFINITY, fabs, isnan
+from cython.cimports.unlearnspn.const_types import const_float64
 
-from unlearnspn.arrays import first_reaching
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.inputs import Floats, Places
-from unlearnspn.compiling import kernel, late_kernel, per_element
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Column, Family, Table
 
 MISSING = -1
+#: Whole numbers below this are looked up.
 _LOOKED_UP = 256
+#: An array is read so many rows at a time, column by column: they stay in the processor's cache.
+_BLOCK_ROWS = cython.declare(cython.Py_ssize_t, 64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,93 +80,108 @@ class Batch:
 
 def _places(column: Column, domain: Domain) -> Places:
     if column.family is Family.NUMBER and column.inexact_row() is None:
-        places = np.empty(len(column.values), np.int32)
-        place_numbers(column.numbers(), *domain.known_numbers, len(domain.categories), places)
-        return places
+        return KnownNumbers([domain]).places_of(column.numbers())
     factor = column.factor()
     by_factor = [domain.place(category) for category in factor.categories]
     return np.array([*by_factor, MISSING], np.int32)[factor.places]
 
 
-@late_kernel(per_element(2, 0))
-def place_numbers(values: npt.NDArray[Any], known: Floats, known_places: Places, unseen: int, places: Places) -> None:
-    """Find the place of each number among the known categories."""
-    # Categories are mostly small whole numbers: these are looked up, and only the others searched for.
-    by_number = np.full(_LOOKED_UP, -1, np.int32)
-    for i in range(known.size):
-        if 0.0 <= known[i] < _LOOKED_UP and known[i] == math.floor(known[i]):
-            by_number[int(known[i])] = known_places[i]
-    for r in range(values.size):
-        value = values[r]
-        if 0.0 <= value < _LOOKED_UP and by_number[int(value)] >= 0 and value == int(value):
-            places[r] = by_number[int(value)]
-        elif math.isnan(value):
-            places[r] = MISSING
-        else:
-            places[r] = _search(value, known, known_places, unseen)
+@cython.final
+@cython.cclass
+class KnownNumbers:
+    """The categories of some columns that are numbers, column after column and sorted, and the place of each."""
+
+    def __init__(self, columns: Sequence[Domain]) -> None:
+        pairs = [domain.known_numbers for domain in columns]
+        tables = [_table(known, places) for known, places in pairs]
+        self.numbers = np.concatenate([known for known, _ in pairs])
+        self.places = np.concatenate([places for _, places in pairs])
+        self.starts = np.cumsum([0, *(len(known) for known, _ in pairs)])
+        self.tables = np.concatenate(tables)
+        self.table_starts = np.cumsum([0, *map(len, tables)])
+        self.n_categories = np.array([len(domain.categories) for domain in columns], np.int64)
+
+    def places_of(self, numbers: Floats) -> Places:
+        """Return the place of each of some numbers among the categories of the first column."""
+        values: const_float64[::1] = numbers
+        result = np.empty(values.shape[0], np.int32)
+        places: cython.int[::1] = result
+        r: cython.Py_ssize_t
+        with cython.nogil:
+            for r in range(values.shape[0]):
+                places[r] = self.place(0, values[r])
+        return result
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def place(self, column: cython.Py_ssize_t, number: cython.double) -> cython.int:
+        """Return the place of a number among the categories of a column."""
+        start: cython.Py_ssize_t = self.table_starts[column]
+        if 0.0 <= number < self.table_starts[column + 1] - start:
+            whole: cython.longlong = cython.cast(cython.longlong, number)
+            if whole == number and self.tables[start + whole] >= 0:
+                return self.tables[start + whole]
+        return -1 if isnan(number) else self.search(column, number)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def search(self, column: cython.Py_ssize_t, number: cython.double) -> cython.int:
+        """Return the place of a number that is not in the table."""
+        low: cython.Py_ssize_t = self.starts[column]
+        high: cython.Py_ssize_t = self.starts[column + 1]
+        while low < high:
+            middle: cython.Py_ssize_t = (low + high) >> 1
+            if self.numbers[middle] < number:
+                low = middle + 1
+            else:
+                high = middle
+        if low < self.starts[column + 1] and self.numbers[low] == number:
+            return self.places[low]
+        return cython.cast(cython.int, self.n_categories[column])
 
 
-@kernel
-def _search(value: float, known: Floats, known_places: Places, unseen: int) -> int:
-    place = first_reaching(known, value)
-    return known_places[place] if place < known.size and known[place] == value else unseen
+def _table(known: Floats, places: Places) -> Places:
+    """Return the place of each of 0, 1, … among the known numbers, -1 if it has none: most categories are such."""
+    is_small = (known >= 0.0) & (known < _LOOKED_UP) & (known == np.floor(known))
+    table = np.full(int(known[is_small].max(initial=-1.0)) + 1, -1, np.int32)
+    table[known[is_small].astype(np.int64)] = places[is_small]
+    return table
 
 
-@dataclass(frozen=True, eq=False)
+@cython.final
+@cython.cclass
 class ArrayReader:
     """What it takes to read rows straight from a numeric array."""
 
-    is_numeric: npt.NDArray[np.bool_]
-    slots: npt.NDArray[np.int32]
-    #: The known categories that are numbers, column after column, and where each column's start.
-    known: Floats
-    known_places: Places
-    known_starts: npt.NDArray[np.int64]
-    n_categories: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, domains: Domains) -> ArrayReader:
-        """Gather the categories of all columns."""
-        pairs = [domain.known_numbers for domain in domains.columns]
-        return cls(
-            domains.is_numeric,
-            domains.slots,
-            np.concatenate([known for known, _ in pairs]),
-            np.concatenate([places for _, places in pairs]),
-            np.cumsum([0, *(len(known) for known, _ in pairs)]),
-            domains.n_categories,
-        )
+    def __init__(self, domains: Domains) -> None:
+        self.is_numeric = domains.is_numeric.view(np.uint8)
+        self.slots = domains.slots
+        self.known = KnownNumbers(domains.columns)
 
     def read(self, rows: npt.NDArray[Any], batch: Batch) -> bool:
         """Read rows into the first of a batch; return whether all of them are finite or missing."""
-        categories = self.known, self.known_places, self.known_starts, self.n_categories
-        return _read_array(rows, self.is_numeric, self.slots, *categories, batch.numbers, batch.places)
-
-
-@late_kernel(per_element(2, 0))
-def _read_array(
-    rows: npt.NDArray[Any],
-    is_numeric: npt.NDArray[np.bool_],
-    slots: npt.NDArray[np.int32],
-    known: Floats,
-    known_places: Places,
-    known_starts: npt.NDArray[np.int64],
-    n_categories: npt.NDArray[np.int64],
-    numbers: Floats,
-    places: Places,
-) -> bool:
-    """Read some rows of a numeric array; return whether all of them are finite or missing."""
-    largest = 0.0
-    for v in range(slots.size):
-        column = rows[:, v]
-        for r in range(column.size):
-            largest = max(largest, abs(column[r]))
-        if is_numeric[v]:
-            line = numbers[slots[v]]
-            for r in range(column.size):
-                line[r] = column[r]
-        else:
-            start, end = known_starts[v], known_starts[v + 1]
-            place_line = places[slots[v], : column.size]
-            place_numbers(column, known[start:end], known_places[start:end], n_categories[v], place_line)
-    return largest < math.inf
+        cells: const_float64[:, :] = np.asarray(rows, np.float64)
+        numbers: cython.double[:, ::1] = batch.numbers
+        places: cython.int[:, ::1] = batch.places
+        n_rows: cython.Py_ssize_t = cells.shape[0]
+        start: cython.Py_ssize_t = 0
+        largest: cython.double = 0.0
+        column: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        with cython.nogil:
+            while start < n_rows:
+                end: cython.Py_ssize_t = min(start + _BLOCK_ROWS, n_rows)
+                for column in range(cells.shape[1]):
+                    slot: cython.Py_ssize_t = self.slots[column]
+                    for r in range(start, end):
+                        number = cells[r, column]
+                        largest = max(largest, fabs(number))
+                        if self.is_numeric[column]:
+                            numbers[slot, r] = number
+                        else:
+                            places[slot, r] = self.known.place(column, number)
+                start = end
+        return bool(largest < INFINITY)

@@ -1,12 +1,11 @@
 """Filling in what is missing: an exact sample, the maximum of max-product, or means.
 
-A pass upwards evaluates every unit for what is known of a row; a pass downwards chooses one part of every sum on the
-way, or follows all of them by their share, until it arrives at the inputs of the columns that are missing.
+A pass upwards evaluates every unit for what is known of a row; a descent arrives at the inputs of the columns that are
+missing.
 """
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -17,15 +16,14 @@ import numpy.typing as npt
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.conditioning import stacks
 from unlearnspn.circuit.density import unit_values
+from unlearnspn.circuit.descent import Descent
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats, Places, add_input
-from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
-from unlearnspn.compiling import kernel
+from unlearnspn.circuit.layout import Layout
 from unlearnspn.errors import ImpossibleEvidenceError
 
-_SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
 _LEAST_SHARE = 2.0**-54
 #: About how many values of units are held at a time.
 _CELLS = 1 << 22
@@ -38,6 +36,7 @@ class Completer:
         self.layout = layout
         self.domains = domains
         self.slots = np.where(layout.variables < 0, 0, domains.slots[layout.variables]).astype(np.int32)
+        self._descent = Descent(layout, self.slots)
         self._nameless = _nameless(layout)
         self._known = _log_known(layout, self._nameless)
 
@@ -74,41 +73,15 @@ class Completer:
     def _values(self, batch: Batch, absent: Floats, maximise: bool) -> Floats:
         layout = self.layout
         values = np.empty((len(layout), batch.n_rows))
-        unit_values(
-            layout.units,
-            self.slots,
-            layout.child_starts,
-            layout.children,
-            layout.log_weights,
-            layout.parameter_starts,
-            layout.parameters,
-            batch.numbers,
-            batch.places,
-            absent,
-            maximise,
-            values,
-        )
+        unit_values(layout, self.slots, batch.numbers, batch.places, absent, maximise, values)
         return values
 
     def _sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
         return self._draw(batch, self._values(batch, self._known, maximise=False), rng)
 
     def _draw(self, batch: Batch, values: Floats, rng: np.random.Generator) -> Batch:
-        layout = self.layout
         chosen, places = self._nothing_chosen(batch), batch.places.copy()
-        _descend_at_random(
-            layout.units,
-            self.slots,
-            layout.child_starts,
-            layout.children,
-            layout.log_weights,
-            layout.parameter_starts,
-            layout.parameters,
-            values,
-            rng,
-            chosen,
-            places,
-        )
+        self._descent.choose_at_random(values, rng, chosen, places)
         # A share of exactly 0 would be at the very end of an unbounded distribution.
         shares = np.maximum(rng.random(batch.numbers.shape), _LEAST_SHARE)
         return Batch(self._numbers(batch, chosen, shares), np.where(batch.places < 0, places, batch.places))
@@ -125,12 +98,9 @@ class Completer:
         return numbers
 
     def _maximum(self, batch: Batch, peaks: Floats, modes: Floats) -> Batch:
-        layout = self.layout
         values = self._values(batch, peaks, maximise=True)
         chosen, best = self._nothing_chosen(batch), np.full_like(batch.places, -1)
-        _descend_to_best(
-            layout.units, self.slots, layout.child_starts, layout.children, layout.log_weights, values, chosen, best
-        )
+        self._descent.choose_best(values, chosen, best)
         numbers = np.where(np.isnan(batch.numbers) & (chosen >= 0), modes[chosen], batch.numbers)
         # A mode that is no place may be too large for one.
         best_places = np.where(best >= 0, modes[best], -1.0).astype(np.int32)
@@ -156,23 +126,10 @@ class Completer:
 
     def _shares(self, batch: Batch, means: Floats) -> tuple[Floats, Floats]:
         """Return the means of numbers and the probabilities of categories that are missing, given the rest of a row."""
-        layout, starts = self.layout, self._category_starts
-        values = self._values(batch, np.zeros(len(layout)), maximise=False)
+        starts = self._category_starts
+        values = self._values(batch, np.zeros(len(self.layout)), maximise=False)
         numbers, shares = np.zeros_like(batch.numbers), np.zeros((starts[-1], batch.n_rows))
-        _follow_all(
-            layout.units,
-            self.slots,
-            layout.child_starts,
-            layout.children,
-            layout.log_weights,
-            layout.parameter_starts,
-            layout.parameters,
-            values,
-            means,
-            starts,
-            numbers,
-            shares,
-        )
+        self._descent.follow_all(values, means, starts, numbers, shares)
         return numbers, shares
 
     def _mean(self, batch: Batch, means: Floats) -> Batch:
@@ -223,163 +180,3 @@ def _peaks(layout: Layout, nameless: npt.NDArray[np.bool_]) -> tuple[Floats, Flo
         for member, line in zip(inputs, parameters, strict=True):
             add_input(int(unit), line, modes[member : member + 1], place, peaks[member : member + 1])
     return peaks, modes
-
-
-@kernel
-def _descend_at_random(
-    units: Units,
-    slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    parameter_starts: Starts,
-    parameters: Floats,
-    values: Floats,
-    rng: np.random.Generator,
-    chosen: Places,
-    places: Places,
-) -> None:
-    """Choose a part of every sum on the way by its probability given the row; draw categories right away.
-
-    `values` has a column for each row, or a single one that holds for all.
-    """
-    pending = np.empty(units.size, np.int64)
-    for r in range(chosen.shape[1]):
-        column = r if values.shape[1] > 1 else 0
-        pending[0] = units.size - 1
-        waiting = 1
-        while waiting:
-            waiting -= 1
-            u = pending[waiting]
-            first, last = child_starts[u], child_starts[u + 1]
-            if units[u] == _SUM:
-                terms = _compare(children[first:last], log_weights[first:last], values[:, column])
-                pending[waiting] = children[first + _draw(terms, rng.random())]
-                waiting += 1
-            elif units[u] == _PRODUCT:
-                for e in range(first, last):
-                    pending[waiting] = children[e]
-                    waiting += 1
-            elif units[u] == _CATEGORICAL:
-                terms = parameters[parameter_starts[u] : parameter_starts[u + 1] - 1]
-                places[slots[u], r] = _draw(terms, rng.random())
-            else:
-                chosen[slots[u], r] = u
-
-
-@kernel
-def _compare(parts: Indices, log_weights: Floats, values: Floats) -> Floats:
-    """Return how probable the parts of a sum are given a row, as logarithms that are comparable and at most 0.
-
-    Values are compared with the largest first: far from the data they are so large that weights get lost beside them.
-    """
-    terms, largest = np.full(parts.size, -math.inf), -math.inf
-    for i in range(parts.size):
-        if log_weights[i] > -math.inf:
-            largest = max(largest, values[parts[i]])
-    if largest > -math.inf:
-        for i in range(parts.size):
-            terms[i] = log_weights[i] + (values[parts[i]] - largest)
-        terms -= terms.max()
-    return terms
-
-
-@kernel
-def _draw(terms: Floats, share: float) -> int:
-    """Return the index that a share of the total of exp(terms) falls on; never one of probability 0, -1 if all are."""
-    largest = -math.inf
-    for term in terms:
-        largest = max(largest, term)
-    if largest == -math.inf:
-        return -1
-    total = 0.0
-    for term in terms:
-        total += math.exp(term - largest)
-    target, reached, found = share * total, 0.0, 0
-    for i in range(terms.size):
-        weight = math.exp(terms[i] - largest)
-        if weight > 0.0:
-            found = i
-            reached += weight
-            if reached > target:
-                break
-    return found
-
-
-@kernel
-def _descend_to_best(
-    units: Units,
-    slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    values: Floats,
-    chosen: Places,
-    best: Places,
-) -> None:
-    """Choose the best part of every sum on the way; ties go to the first."""
-    pending = np.empty(units.size, np.int64)
-    for r in range(chosen.shape[1]):
-        pending[0] = units.size - 1
-        waiting = 1
-        while waiting:
-            waiting -= 1
-            u = pending[waiting]
-            first, last = child_starts[u], child_starts[u + 1]
-            if units[u] == _SUM:
-                top = first
-                for e in range(first + 1, last):
-                    if log_weights[e] + values[children[e], r] > log_weights[top] + values[children[top], r]:
-                        top = e
-                pending[waiting] = children[top]
-                waiting += 1
-            elif units[u] == _PRODUCT:
-                for e in range(first, last):
-                    pending[waiting] = children[e]
-                    waiting += 1
-            elif units[u] == _CATEGORICAL:
-                best[slots[u], r] = u
-            else:
-                chosen[slots[u], r] = u
-
-
-@kernel
-def _follow_all(
-    units: Units,
-    slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    parameter_starts: Starts,
-    parameters: Floats,
-    values: Floats,
-    means: Floats,
-    category_starts: npt.NDArray[np.int64],
-    numbers: Floats,
-    shares: Floats,
-) -> None:
-    """Sum up means and probabilities of categories over all inputs, each by its share given the row."""
-    flows = np.empty(units.size)
-    for r in range(values.shape[1]):
-        flows[:] = 0.0
-        flows[-1] = 1.0
-        for u in range(units.size - 1, -1, -1):
-            flow = flows[u]
-            if flow == 0.0:
-                continue
-            first, last = child_starts[u], child_starts[u + 1]
-            if units[u] == _SUM:
-                parts = children[first:last]
-                shares_of_parts = np.exp(_compare(parts, log_weights[first:last], values[:, r]))
-                shares_of_parts /= shares_of_parts.sum()
-                for i in range(parts.size):
-                    flows[parts[i]] += flow * shares_of_parts[i]
-            elif units[u] == _PRODUCT:
-                for child in children[first:last]:
-                    flows[child] += flow
-            elif units[u] == _CATEGORICAL:
-                start = category_starts[slots[u]]
-                for place in range(parameter_starts[u + 1] - parameter_starts[u] - 1):
-                    shares[start + place, r] += flow * math.exp(parameters[parameter_starts[u] + place] - values[u, r])
-            else:
-                numbers[slots[u], r] += flow * means[u]

@@ -32,7 +32,7 @@ def log_probabilities(layout: Layout, cases: Iterable[Constraints], *, events: b
                 evaluated[key] = members, _log_values(layout, members, constraint, events)
             members, own = evaluated[key]
             values[members, number] = own
-    combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
+    combine(layout, values)
     return np.asarray(values[-1])
 
 
@@ -50,7 +50,7 @@ def condition(layout: Layout, constraints: Constraints, *, events: bool = False)
         # Far from the data log-densities are so large that all else gets lost beside them. Only differences count here:
         # the likeliest input is the measure, as every part of a sum has one input of the variable.
         values[members, 0] = own - own.max() if possible.any() else own
-    combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
+    combine(layout, values)
     if values[-1, 0] == -np.inf:
         raise ImpossibleEvidenceError("the evidence has probability 0 under the model: nothing can be said given it")
     weights = _posterior_weights(layout, values[:, 0])

@@ -1,91 +1,245 @@
-"""Kernels that evaluate a circuit for many rows, a block of them at a time.
+# cython: cdivision=True
+"""The values of a circuit's units for many rows, a block of them at a time.
 
 Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
 """
 
 from __future__ import annotations
 
-import math
-
+import cython
 import numpy as np
+from cython.cimports.libc.math import INFINITY, exp, isnan, log
+from cython.cimports.libc.string import memcpy
+from cython.cimports.unlearnspn.circuit.density import Block, Rows, Sums
+from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
+from cython.cimports.unlearnspn.circuit.inputs import add_to_rows
+from cython.cimports.unlearnspn.circuit.log_densities import Numbers
+from cython.cimports.unlearnspn.const_types import const_float64, const_int32
 
-from unlearnspn.arrays import put
-from unlearnspn.circuit.density_by_numpy import log_density_by_numpy, steps_of_numpy
-from unlearnspn.circuit.exponentials import LEAST_DENSITY, exponentials, logarithms
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.circuit.inputs import Floats, Places, add_input
-from unlearnspn.circuit.layout import Indices, Starts, Units
+from unlearnspn.circuit.inputs import Floats, Places
+from unlearnspn.circuit.layout import Indices, Layout
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.compiling import kernel, late_kernel
 
-_SUM, _PRODUCT, _CATEGORICAL = int(Unit.SUM), int(Unit.PRODUCT), int(Unit.CATEGORICAL)
+_SUM = cython.declare(cython.int, int(Unit.SUM))
+_PRODUCT = cython.declare(cython.int, int(Unit.PRODUCT))
+_CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
+#: Below this a sum of densities has lost bits.
+_LEAST_DENSITY = cython.declare(cython.double, 1e-280)
 #: About how many numbers the values of a block may take: they should stay in the processor's cache.
-_BLOCK_CELLS = 1 << 15
-_SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 512
+_BLOCK_CELLS = cython.declare(cython.Py_ssize_t, 1 << 15)
+_SMALLEST_BLOCK = cython.declare(cython.Py_ssize_t, 16)
+_LARGEST_BLOCK = cython.declare(cython.Py_ssize_t, 512)
 
 
-@late_kernel(steps_of_numpy, meanwhile=log_density_by_numpy)
-def log_density(
-    units: Units,
-    slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    parameter_starts: Starts,
-    parameters: Floats,
-    schedule: Schedule,
-    numbers: Floats,
-    places: Places,
-    first_row: int,
-    densities: Floats,
-) -> None:
-    """Write the log-density of each row from the first on; inputs are added straight into their products.
+@cython.final
+@cython.cclass
+class Evaluator:
+    """A circuit prepared for the evaluation of its units, as a schedule says.
 
-    The rows are not cut out of their arrays for this, because lines that do not lie side by side are read slower.
+    `slots` has the line of each input's variable among the columns of its kind.
     """
-    root, lines = units.size - 1, schedule.lines
-    size = min(max(_BLOCK_CELLS // schedule.n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK)
-    kept = np.empty((schedule.n_lines, size))
-    for place in range(0, densities.size, size):
-        length = min(size, densities.size - place)
-        start, end = first_row + place, first_row + place + length
-        for u in range(units.size):
-            members = schedule.members[schedule.member_starts[u] : schedule.member_starts[u + 1]]
-            if lines[u] < 0 or members.size == 0:
+
+    def __init__(self, layout: Layout, slots: Indices, schedule: Schedule) -> None:
+        self.units = layout.units
+        self.slots = slots
+        self.child_starts = layout.child_starts
+        self.children = layout.children
+        self.log_weights = layout.log_weights
+        self.weights = schedule.weights
+        self.parameter_starts = layout.parameter_starts
+        self.parameters = layout.parameters
+        self.member_starts = schedule.member_starts
+        self.members = schedule.members
+        self.lines = schedule.lines
+        self.n_lines = schedule.n_lines
+        self.room = 2 + np.diff(layout.child_starts).max()
+
+    def log_density(self, numbers: Floats, places: Places, first_row: int, densities: Floats) -> None:
+        """Write the log-density of as many rows as there is room for, from the first on.
+
+        The rows are not cut out of their arrays for this, because lines that do not lie side by side are read slower.
+        """
+        number_lines: const_float64[:, ::1] = numbers
+        place_lines: const_int32[:, ::1] = places
+        result: cython.double[::1] = densities
+        n_rows: cython.Py_ssize_t = result.shape[0]
+        if n_rows == 0:
+            return
+        rows: Rows = Rows(cython.address(number_lines[0, 0]), cython.address(place_lines[0, 0]), number_lines.shape[1])
+        width: cython.Py_ssize_t = min(max(_BLOCK_CELLS // self.n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK, n_rows)
+        memory: cython.double[::1] = np.empty((self.n_lines + self.room) * width)
+        values = cython.address(memory[0])
+        block: Block = Block(values, width, first_row, width, values + self.n_lines * width)
+        done: cython.Py_ssize_t = 0
+        with cython.nogil:
+            while done < n_rows:
+                block.n_rows = min(width, n_rows - done)
+                self.evaluate(rows, block)
+                memcpy(cython.address(result[done]), self.line(self.units.shape[0] - 1, block), 8 * block.n_rows)
+                done += block.n_rows
+                block.start += block.n_rows
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def line(self, unit: cython.Py_ssize_t, block: Block) -> cython.p_double:
+        """Return where the values of a unit are kept."""
+        return block.values + self.lines[unit] * block.width
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate(self, rows: Rows, block: Block) -> cython.void:
+        """Write the values of all units that are kept; other inputs are added straight into their products."""
+        u: cython.Py_ssize_t
+        for u in range(self.units.shape[0]):
+            first: cython.Py_ssize_t = self.member_starts[u]
+            n_members: cython.Py_ssize_t = self.member_starts[u + 1] - first
+            if self.lines[u] < 0 or n_members == 0:
                 continue
-            if units[u] == _SUM:
-                _mix(kept, lines, members, child_starts, children, log_weights, schedule.weights, length)
-                continue
-            total = kept[lines[u], :length]
-            first, last = child_starts[u], child_starts[u + 1]
-            total[:] = 0.0
-            if units[u] > _PRODUCT:
-                _add(u, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
-                continue
-            for i in range(first, last):
-                child = int(np.int64(children[i]))  # of the type that `u` has: else there would be two parts
-                if lines[child] < 0:
-                    _add(child, units, slots, parameter_starts, parameters, numbers, places, start, end, total)
-                else:
-                    values = kept[lines[child]]
-                    for r in range(length):
-                        total[r] += values[r]
-        put(densities, place, kept[lines[root], :length])
+            if self.units[u] == _SUM:
+                self.mix(cython.address(self.members[first]), n_members, block)
+            elif self.units[u] == _PRODUCT:
+                self.multiply(u, rows, block)
+            else:
+                _fill(self.line(u, block), block.n_rows, 0.0)
+                self.add(u, rows, block, self.line(u, block))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def add(self, unit: cython.Py_ssize_t, rows: Rows, block: Block, total: cython.p_double) -> cython.void:
+        """Add the log-densities under an input."""
+        kind: cython.int = self.units[unit]
+        first: cython.Py_ssize_t = self.parameter_starts[unit]
+        n_parameters: cython.Py_ssize_t = self.parameter_starts[unit + 1] - first
+        own = cython.address(self.parameters[first])
+        place: cython.Py_ssize_t = self.slots[unit] * rows.n_rows + block.start
+        numbers, places = rows.numbers, rows.places
+        if kind == _CATEGORICAL:
+            places += place
+        else:
+            numbers += place
+        add_to_rows(kind, own, n_parameters, numbers, places, total, block.n_rows)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def multiply(self, unit: cython.Py_ssize_t, rows: Rows, block: Block) -> cython.void:
+        """Write the values of a product."""
+        edge: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        total = self.line(unit, block)
+        _fill(total, block.n_rows, 0.0)
+        for edge in range(self.child_starts[unit], self.child_starts[unit + 1]):
+            child: cython.Py_ssize_t = self.children[edge]
+            if self.lines[child] < 0:
+                self.add(child, rows, block, total)
+            else:
+                values = self.line(child, block)
+                for r in range(block.n_rows):
+                    total[r] += values[r]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def mix(self, sums: Sums, n_sums: cython.Py_ssize_t, block: Block) -> cython.void:
+        """Add up the same parts by the weights of some sums: densities are relative to that of the likeliest part."""
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        s: cython.Py_ssize_t
+        n_rows: cython.Py_ssize_t = block.n_rows
+        first: cython.Py_ssize_t = self.child_starts[sums[0]]
+        n_parts: cython.Py_ssize_t = self.child_starts[sums[0] + 1] - first
+        highest, mixed, densities = block.room, block.room + n_rows, block.room + 2 * n_rows
+        _fill(highest, n_rows, -INFINITY)
+        for i in range(n_parts):
+            values = self.line(self.children[first + i], block)
+            for r in range(n_rows):
+                highest[r] = values[r] if values[r] > highest[r] else highest[r]
+        for i in range(n_parts):
+            values = self.line(self.children[first + i], block)
+            for r in range(n_rows):
+                below = values[r] - highest[r]
+                densities[i * n_rows + r] = exponential(below if highest[r] > -INFINITY else 0.0)
+        for s in range(n_sums):
+            first = self.child_starts[sums[s]]
+            _fill(mixed, n_rows, 0.0)
+            for i in range(n_parts):
+                weight = self.weights[first + i]
+                for r in range(n_rows):
+                    mixed[r] += weight * densities[i * n_rows + r]
+            total = self.line(sums[s], block)
+            for r in range(n_rows):
+                total[r] = highest[r] + logarithm(mixed[r])
+            for r in range(n_rows):
+                if mixed[r] < _LEAST_DENSITY:
+                    # The likeliest part has next to no weight here, and others have got lost beside it.
+                    total[r] = self.mix_row(first, n_parts, block, r)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def mix_row(
+        self, first: cython.Py_ssize_t, n_parts: cython.Py_ssize_t, block: Block, row: cython.Py_ssize_t
+    ) -> cython.double:
+        """Add up the parts of one row, each by its weight."""
+        edge: cython.Py_ssize_t
+        highest = -INFINITY
+        total = 0.0
+        for edge in range(first, first + n_parts):
+            value = self.line(self.children[edge], block)[row] + self.log_weights[edge]
+            highest = value if value > highest else highest
+        if highest == -INFINITY:
+            return highest
+        for edge in range(first, first + n_parts):
+            total += exp(self.line(self.children[edge], block)[row] + self.log_weights[edge] - highest)
+        return highest + log(total)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def pick(self, unit: cython.Py_ssize_t, block: Block) -> cython.void:
+        """Write the values that the best part of a sum has."""
+        edge: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        total = self.line(unit, block)
+        _fill(total, block.n_rows, -INFINITY)
+        for edge in range(self.child_starts[unit], self.child_starts[unit + 1]):
+            values = self.line(self.children[edge], block)
+            for r in range(block.n_rows):
+                value = values[r] + self.log_weights[edge]
+                total[r] = value if value > total[r] else total[r]
 
 
-@kernel
+def combine(layout: Layout, values: Floats) -> None:
+    """Write the values of sums and products, [unit, case], from those of the inputs."""
+    evaluator: Evaluator = Evaluator(layout, layout.variables, Schedule.of_every_unit(layout))
+    cases: cython.double[:, ::1] = values
+    n_cases: cython.Py_ssize_t = cases.shape[1]
+    if n_cases == 0:
+        return
+    width: cython.Py_ssize_t = min(n_cases, _LARGEST_BLOCK)
+    room: cython.double[::1] = np.empty(evaluator.room * width)
+    nothing: Rows = Rows(cython.NULL, cython.NULL, 0)
+    block: Block = Block(cython.address(cases[0, 0]), n_cases, 0, width, cython.address(room[0]))
+    with cython.nogil:
+        while block.start < n_cases:
+            block.n_rows = min(width, n_cases - block.start)
+            _combine(evaluator, nothing, block, False)
+            block.start += block.n_rows
+            block.values += block.n_rows
+
+
 def unit_values(
-    units: Units,
+    layout: Layout,
     slots: Indices,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    parameter_starts: Starts,
-    parameters: Floats,
     numbers: Floats,
     places: Places,
     absent: Floats,
-    maximise: bool,
+    maximise: cython.bint,
     values: Floats,
 ) -> None:
     """Write the value of every unit for each row, [unit, row]; `absent` is that of an input whose value is missing.
@@ -94,147 +248,96 @@ def unit_values(
     so they compare as they would, and log-densities far from the data do not outweigh everything else.
     Where a sum is to `maximise`, its value is that of the best part.
     """
-    lines, weights, n_rows = np.arange(units.size), log_weights.copy(), values.shape[1]
-    exponentials(weights)
-    for u in range(units.size):
-        if units[u] > _PRODUCT:
-            values[u] = 0.0
-            _add(u, units, slots, parameter_starts, parameters, numbers, places, 0, n_rows, values[u])
-            _fill_absent(units[u], numbers, places, slots[u], absent[u], values[u])
-    _compare_with_largest(units, slots, numbers, values)
-    for u in range(units.size):
-        total = values[u]
-        first, last = child_starts[u], child_starts[u + 1]
-        if units[u] == _SUM and maximise:
-            _pick(values, children[first:last], log_weights[first:last], total)
-        elif units[u] == _SUM:
-            _mix(values, lines, lines[u : u + 1], child_starts, children, log_weights, weights, n_rows)
-        elif units[u] == _PRODUCT:
-            total[:] = 0.0
-            for child in children[first:last]:
-                total += values[child]
+    evaluator: Evaluator = Evaluator(layout, slots, Schedule.of_every_unit(layout))
+    number_lines: const_float64[:, ::1] = numbers
+    place_lines: const_int32[:, ::1] = places
+    missing_values: const_float64[::1] = absent
+    result: cython.double[:, ::1] = values
+    n_rows: cython.Py_ssize_t = result.shape[1]
+    if n_rows == 0:
+        return
+    rows: Rows = Rows(cython.address(number_lines[0, 0]), cython.address(place_lines[0, 0]), number_lines.shape[1])
+    width: cython.Py_ssize_t = min(n_rows, _LARGEST_BLOCK)
+    room: cython.double[::1] = np.empty(max(evaluator.room, number_lines.shape[0]) * width)
+    block: Block = Block(cython.address(result[0, 0]), n_rows, 0, width, cython.address(room[0]))
+    with cython.nogil:
+        while block.start < n_rows:
+            block.n_rows = min(width, n_rows - block.start)
+            _evaluate_inputs(evaluator, rows, block, cython.address(missing_values[0]))
+            _compare_with_largest(evaluator, rows, block, number_lines.shape[0])
+            _combine(evaluator, rows, block, maximise)
+            block.start += block.n_rows
+            block.values += block.n_rows
 
 
-@kernel
-def _compare_with_largest(units: Units, slots: Indices, numbers: Floats, values: Floats) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _combine(evaluator: Evaluator, rows: Rows, block: Block, maximise: cython.bint) -> cython.void:
+    """Write the values of sums and products from those of the inputs."""
+    u: cython.Py_ssize_t
+    for u in range(evaluator.units.shape[0]):
+        if evaluator.units[u] == _SUM and maximise:
+            evaluator.pick(u, block)
+        elif evaluator.units[u] == _SUM:
+            evaluator.mix(cython.address(evaluator.members[u]), 1, block)
+        elif evaluator.units[u] == _PRODUCT:
+            evaluator.multiply(u, rows, block)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _evaluate_inputs(evaluator: Evaluator, rows: Rows, block: Block, absent: Numbers) -> cython.void:
+    """Write the values of the inputs."""
+    u: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    is_missing: cython.bint
+    for u in range(evaluator.units.shape[0]):
+        if evaluator.units[u] <= _PRODUCT:
+            continue
+        total = evaluator.line(u, block)
+        _fill(total, block.n_rows, 0.0)
+        evaluator.add(u, rows, block, total)
+        place: cython.Py_ssize_t = evaluator.slots[u] * rows.n_rows + block.start
+        for r in range(block.n_rows):
+            if evaluator.units[u] == _CATEGORICAL:
+                is_missing = rows.places[place + r] < 0
+            else:
+                is_missing = isnan(rows.numbers[place + r])
+            if is_missing:
+                total[r] = absent[u]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _compare_with_largest(evaluator: Evaluator, rows: Rows, block: Block, n_lines: cython.Py_ssize_t) -> cython.void:
     """Subtract from the values of inputs over a number that is known the largest of them, if there is one."""
-    largest = np.full(numbers.shape, -math.inf)
-    for u in range(units.size):
-        if units[u] > _CATEGORICAL:
-            for r in range(values.shape[1]):
-                largest[slots[u], r] = max(largest[slots[u], r], values[u, r])
-    for u in range(units.size):
-        if units[u] > _CATEGORICAL:
-            for r in range(values.shape[1]):
-                if largest[slots[u], r] > -math.inf and not math.isnan(numbers[slots[u], r]):
-                    values[u, r] -= largest[slots[u], r]
+    u: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    _fill(block.room, n_lines * block.n_rows, -INFINITY)
+    for u in range(evaluator.units.shape[0]):
+        if evaluator.units[u] > _CATEGORICAL:
+            largest = block.room + evaluator.slots[u] * block.n_rows
+            values = evaluator.line(u, block)
+            for r in range(block.n_rows):
+                largest[r] = values[r] if values[r] > largest[r] else largest[r]
+    for u in range(evaluator.units.shape[0]):
+        if evaluator.units[u] > _CATEGORICAL:
+            largest = block.room + evaluator.slots[u] * block.n_rows
+            values = evaluator.line(u, block)
+            numbers = rows.numbers + evaluator.slots[u] * rows.n_rows + block.start
+            for r in range(block.n_rows):
+                if largest[r] > -INFINITY and not isnan(numbers[r]):
+                    values[r] -= largest[r]
 
 
-def _steps_of_combining(
-    units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats
-) -> int:
-    return int(50 * children.size * values.shape[1])
-
-
-@late_kernel(_steps_of_combining)
-def combine(units: Units, child_starts: Starts, children: Indices, log_weights: Floats, values: Floats) -> None:
-    """Write the values of sums and products, [unit, case], from those of the inputs."""
-    lines, weights = np.arange(units.size), log_weights.copy()
-    exponentials(weights)
-    for u in range(units.size):
-        first, last = child_starts[u], child_starts[u + 1]
-        if units[u] == _SUM:
-            _mix(values, lines, lines[u : u + 1], child_starts, children, log_weights, weights, values.shape[1])
-        elif units[u] == _PRODUCT:
-            values[u] = 0.0
-            for child in children[first:last]:
-                values[u] += values[child]
-
-
-@kernel
-def _add(
-    u: int,
-    units: Units,
-    slots: Indices,
-    parameter_starts: Starts,
-    parameters: Floats,
-    numbers: Floats,
-    places: Places,
-    start: int,
-    end: int,
-    total: Floats,
-) -> None:
-    own = parameters[parameter_starts[u] : parameter_starts[u + 1]]
-    categorical = units[u] == _CATEGORICAL
-    number_line = numbers[0 if categorical else slots[u], start:end]
-    place_line = places[slots[u] if categorical else 0, start:end]
-    add_input(units[u], own, number_line, place_line, total)
-
-
-@kernel
-def _fill_absent(unit: int, numbers: Floats, places: Places, slot: int, absent: float, total: Floats) -> None:
-    for r in range(total.size):
-        missing = places[slot, r] < 0 if unit == _CATEGORICAL else math.isnan(numbers[slot, r])
-        if missing:
-            total[r] = absent
-
-
-@kernel
-def _mix(
-    kept: Floats,
-    lines: Starts,
-    sums: Starts,
-    child_starts: Starts,
-    children: Indices,
-    log_weights: Floats,
-    weights: Floats,
-    length: int,
-) -> None:
-    """Add up the same parts by the weights of some sums: densities are relative to that of the likeliest part."""
-    parts = children[child_starts[sums[0]] : child_starts[sums[0] + 1]]
-    highest, densities = np.full(length, -math.inf), np.empty((parts.size, length))
-    mixed = np.zeros((sums.size, length))
-    for i in range(parts.size):
-        values = kept[lines[parts[i]]]
-        for r in range(length):
-            highest[r] = max(highest[r], values[r])
-    for i in range(parts.size):
-        values = kept[lines[parts[i]]]
-        for r in range(length):
-            densities[i, r] = values[r] - highest[r] if highest[r] > -math.inf else 0.0
-    exponentials(densities.reshape(-1))
-    for s in range(sums.size):
-        for i in range(parts.size):
-            weight = weights[child_starts[sums[s]] + i]
-            for r in range(length):
-                mixed[s, r] += weight * densities[i, r]
-    logs = logarithms(mixed.reshape(-1)).reshape(mixed.shape)
-    for s in range(sums.size):
-        total, first = kept[lines[sums[s]]], child_starts[sums[s]]
-        for r in range(length):
-            total[r] = highest[r] + logs[s, r]
-        for r in range(length):
-            if mixed[s, r] < LEAST_DENSITY:
-                # The likeliest part has next to no weight here, and others have got lost beside it.
-                total[r] = _mix_row(kept, lines, parts, log_weights[first : first + parts.size], r)
-
-
-@kernel
-def _mix_row(kept: Floats, lines: Starts, parts: Indices, weights: Floats, r: int) -> float:
-    """Add up the parts of one row, each by its weight."""
-    highest, total = -math.inf, 0.0
-    for i in range(parts.size):
-        highest = max(highest, kept[lines[parts[i]], r] + weights[i])
-    if highest == -math.inf:
-        return highest
-    for i in range(parts.size):
-        total += math.exp(kept[lines[parts[i]], r] + weights[i] - highest)
-    return highest + math.log(total)
-
-
-@kernel
-def _pick(values: Floats, parts: Indices, weights: Floats, total: Floats) -> None:
-    total[:] = -math.inf
-    for i in range(parts.size):
-        for r in range(total.size):
-            total[r] = max(total[r], values[parts[i], r] + weights[i])
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _fill(line: cython.p_double, n_rows: cython.Py_ssize_t, number: cython.double) -> cython.void:
+    r: cython.Py_ssize_t
+    for r in range(n_rows):
+        line[r] = number

@@ -18,10 +18,9 @@ from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
-from unlearnspn.compiling import kernel
+from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.passes import unit_shares
 
-_SUM = int(Unit.SUM)
 #: Enough for edges of parts: the range is divided by more than a billion.
 _BISECTIONS = 32
 #: More multiplications than this take more than some seconds; a logarithm takes as long as many of them.
@@ -57,7 +56,7 @@ class _Products(NamedTuple):
         # Sums over one column end in inputs of that column.
         swapped = _columns(pair)[factors[:, 0]] == 1
         factors[swapped] = factors[swapped, ::-1]
-        return cls((factors[:, 0], factors[:, 1]), _shares_of(pair)[numbers])
+        return cls((factors[:, 0], factors[:, 1]), unit_shares(pair)[numbers])
 
 
 def _columns(pair: Layout) -> npt.NDArray[np.int64]:
@@ -151,23 +150,7 @@ def _information(weights: Floats, first: Floats, second: Floats) -> float:
 def input_shares(layout: Layout, variable: int) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return the inputs of a variable, and the weight of each in the distribution of that variable alone."""
     members = layout.inputs_of(variable)
-    return members, _shares_of(layout)[members]
-
-
-def _shares_of(layout: Layout) -> Floats:
-    shares: Floats = _shares(layout.units, layout.child_starts, layout.children, np.exp(layout.log_weights))
-    return shares
-
-
-@kernel
-def _shares(units: Units, child_starts: Starts, children: Indices, weights: Floats) -> Floats:
-    """Hand the whole from the root down to every unit."""
-    shares = np.zeros(units.size)
-    shares[-1] = 1.0
-    for u in range(units.size - 1, -1, -1):
-        for edge in range(child_starts[u], child_starts[u + 1]):
-            shares[children[edge]] += shares[u] * (weights[edge] if units[u] == _SUM else 1.0)
-    return shares
+    return members, unit_shares(layout)[members]
 
 
 def quantiles(layout: Layout, variable: int, shares: Floats) -> Floats:

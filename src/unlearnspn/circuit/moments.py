@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,11 +11,9 @@ from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import HIGH, LOW, Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Indices, Layout, Starts, Units
-from unlearnspn.compiling import kernel
+from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.passes import combine_expectations
 from unlearnspn.errors import InvalidEvidenceError
-
-_SUM, _PRODUCT = int(Unit.SUM), int(Unit.PRODUCT)
 
 
 def means(layout: Layout, domains: Domains, variables: list[int]) -> Floats:
@@ -25,7 +22,8 @@ def means(layout: Layout, domains: Domains, variables: list[int]) -> Floats:
     for number, variable in enumerate(variables):
         members = layout.inputs_of(variable)
         values[members, number] = input_moments(layout, members, domains.columns[variable], 1, 0.0)
-    return _expectations(layout, values)
+    combine_expectations(layout, values)
+    return np.asarray(values[-1])
 
 
 def moment(layout: Layout, domains: Domains, powers: Mapping[int, int], centres: Mapping[int, float]) -> float:
@@ -34,7 +32,8 @@ def moment(layout: Layout, domains: Domains, powers: Mapping[int, int], centres:
     for variable, power in powers.items():
         members = layout.inputs_of(variable)
         values[members, 0] = input_moments(layout, members, domains.columns[variable], power, centres[variable])
-    return float(_expectations(layout, values)[0])
+    combine_expectations(layout, values)
+    return float(values[-1, 0])
 
 
 def input_moments(layout: Layout, members: Members, domain: Domain, power: int, centre: float) -> Floats:
@@ -74,32 +73,3 @@ def category_numbers(domain: Domain) -> Floats:
         return np.array([float(category) for category in domain.categories])
     except OverflowError as error:
         raise InvalidEvidenceError(f"column {domain.name!r} has categories that are too large for a mean") from error
-
-
-def _expectations(layout: Layout, values: Floats) -> Floats:
-    weights = np.exp(layout.log_weights)
-    _combine(layout.units, layout.child_starts, layout.children, weights, values)
-    return np.asarray(values[-1])
-
-
-@kernel
-def _combine(units: Units, child_starts: Starts, children: Indices, weights: Floats, values: Floats) -> None:
-    """Write the values of sums and products, [unit, case], from those of the inputs; no logarithms here.
-
-    A mean of values is between the least and the largest of them, however weights are rounded.
-    """
-    for u in range(units.size):
-        first, last = child_starts[u], child_starts[u + 1]
-        if units[u] == _PRODUCT:
-            values[u] = 1.0
-            for child in children[first:last]:
-                values[u] *= values[child]
-        elif units[u] == _SUM:
-            for case in range(values.shape[1]):
-                total, least, largest = 0.0, math.inf, -math.inf
-                for edge in range(first, last):
-                    own = values[children[edge], case]
-                    if weights[edge] > 0.0:  # a part that is as good as impossible may have an infinite moment
-                        total += weights[edge] * own
-                        least, largest = min(least, own), max(largest, own)
-                values[u, case] = min(max(total, least), largest)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import cython
 import numpy as np
 import numpy.typing as npt
+from cython.cimports.unlearnspn.const_types import const_int32, const_int64
 
+from unlearnspn.circuit.exponentials import exponentials
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.circuit.layout import Floats, Indices, Layout, Starts, starts_of
-from unlearnspn.compiling import elements, late_kernel
+from unlearnspn.circuit.layout import Floats, Layout, Starts, starts_of
 
 
 class Schedule(NamedTuple):
@@ -36,8 +38,14 @@ class Schedule(NamedTuple):
         leaders = _find_leaders(layout)
         members = np.argsort(leaders, kind="stable")
         starts = starts_of(np.bincount(leaders, minlength=len(layout)))
-        lines, n_lines = _give_lines(*_uses(layout, leaders), layout.child_starts, layout.children, starts, members)
+        lines, n_lines = _give_lines(layout, *_uses(layout, leaders), starts, members)
         return cls(starts, members, lines, n_lines, np.exp(layout.log_weights))
+
+    @classmethod
+    def of_every_unit(cls, layout: Layout) -> Schedule:
+        """Plan the evaluation of a circuit one unit after another, keeping all values."""
+        every = np.arange(len(layout))
+        return cls(np.arange(len(layout) + 1), every, every, len(layout), exponentials(layout.log_weights))
 
 
 def _find_leaders(layout: Layout) -> Starts:
@@ -50,7 +58,7 @@ def _find_leaders(layout: Layout) -> Starts:
     alike = counts == counts[leading]
     compared = np.where(alike, counts, 0)
     edges = np.repeat(np.arange(sums.size), compared)
-    offsets = np.arange(edges.size) - np.repeat(starts_of(compared)[:-1], compared)
+    offsets = np.arange(edges.size) - np.repeat(np.cumsum(compared) - compared, compared)
     differs = layout.children[starts[edges] + offsets] != layout.children[starts[leading][edges] + offsets]
     alike[edges[differs]] = False
     leaders[sums[alike]] = sums[leading[alike]]
@@ -67,33 +75,41 @@ def _uses(layout: Layout, leaders: Starts) -> tuple[npt.NDArray[np.bool_], Start
     np.maximum.at(last_use, layout.children, leaders[users])
     keep = layout.units <= Unit.PRODUCT
     keep[layout.children[layout.units[users] == Unit.SUM]] = True
-    keep[-1] = True
+    keep[len(layout) - 1] = True
     return keep, last_use
 
 
-@late_kernel(elements)
 def _give_lines(
-    keep: npt.NDArray[np.bool_],
-    last_use: Starts,
-    child_starts: Starts,
-    children: Indices,
-    starts: Starts,
-    members: Starts,
+    layout: Layout, keep: npt.NDArray[np.bool_], last_use: Starts, starts: Starts, members: Starts
 ) -> tuple[Starts, int]:
     """Return the line of each unit's values, which others get when they are not needed, and how many there are."""
-    lines, free = np.full(keep.size, -1), np.empty(keep.size, np.int64)
-    n_lines, n_free = 0, 0
-    for u in range(keep.size):
-        for member in members[starts[u] : starts[u + 1]]:
-            if keep[member] and n_free:
-                n_free -= 1
-                lines[member] = free[n_free]
-            elif keep[member]:
-                lines[member] = n_lines
-                n_lines += 1
-        for child in children[child_starts[u] : child_starts[u + 1]]:
-            if last_use[child] == u and lines[child] >= 0:
-                last_use[child] = -1
-                free[n_free] = lines[child]
-                n_free += 1
-    return lines, n_lines
+    is_kept: cython.uchar[::1] = keep.view(np.uint8)
+    last_users: cython.longlong[::1] = last_use
+    child_starts: const_int64[::1] = layout.child_starts
+    children: const_int32[::1] = layout.children
+    member_starts: cython.longlong[::1] = starts
+    each_member: cython.longlong[::1] = members
+    result = np.full(keep.size, -1)
+    lines: cython.longlong[::1] = result
+    free: cython.longlong[::1] = np.empty(keep.size, np.int64)
+    n_lines: cython.Py_ssize_t = 0
+    n_free: cython.Py_ssize_t = 0
+    u: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for u in range(lines.shape[0]):
+            for i in range(member_starts[u], member_starts[u + 1]):
+                member = each_member[i]
+                if is_kept[member] and n_free:
+                    n_free -= 1
+                    lines[member] = free[n_free]
+                elif is_kept[member]:
+                    lines[member] = n_lines
+                    n_lines += 1
+            for i in range(child_starts[u], child_starts[u + 1]):
+                child = children[i]
+                if last_users[child] == u and lines[child] >= 0:
+                    last_users[child] = -1
+                    free[n_free] = lines[child]
+                    n_free += 1
+    return result, n_lines

@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit.batches import ArrayReader, Batch
-from unlearnspn.circuit.density import log_density
+from unlearnspn.circuit.density import Evaluator
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.compiling import runs_as_written
 from unlearnspn.tables import Family
 from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
@@ -33,24 +32,15 @@ class Scorer:
         self.domains = domains
         variables = layout.variables
         slots = np.where(variables < 0, 0, domains.slots[variables]).astype(np.int32)
-        self._arrays = (
-            layout.units,
-            slots,
-            layout.child_starts,
-            layout.children,
-            layout.log_weights,
-            layout.parameter_starts,
-            layout.parameters,
-            Schedule.of(layout),
-        )
-        self._reader = ArrayReader.of(domains)
+        self._evaluator = Evaluator(layout, slots, Schedule.of(layout))
+        self._reader = ArrayReader(domains)
 
     def score(self, batch: Batch) -> Floats:
         """Return the log-density of each row."""
         densities = np.empty(batch.n_rows)
 
         def work(start: int, end: int) -> None:
-            log_density(*self._arrays, batch.numbers, batch.places, start, densities[start:end])
+            self._evaluator.log_density(batch.numbers, batch.places, start, densities[start:end])
 
         _in_parallel(batch.n_rows, len(self.domains), work)
         return densities
@@ -65,7 +55,7 @@ class Scorer:
             for first in range(start, end, _ARRAY_ROWS):
                 own = slice(first, min(first + _ARRAY_ROWS, end))
                 finite.append(self._reader.read(array[own], batch))
-                log_density(*self._arrays, batch.numbers, batch.places, 0, densities[own])
+                self._evaluator.log_density(batch.numbers, batch.places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
         return densities if all(finite) else None
@@ -86,16 +76,16 @@ class Scorer:
 
 
 def _has_far_integers(array: npt.NDArray[Any]) -> bool:
-    """Tell whether an array holds integers that kernels, which know doubles only, may take for others."""
+    """Tell whether an array holds integers that compiled code, which knows doubles only, may take for others."""
     if array.dtype.kind == "f" or array.dtype.itemsize < 8:
         return False
     return bool(array.max() > EXACT or array.min() < -EXACT)
 
 
 def _in_parallel(n_rows: int, n_columns: int, work: Callable[[int, int], None]) -> None:
-    """Divide the rows among the cores; kernels release the lock that Python threads share, if they are compiled."""
+    """Divide the rows among the cores: compiled code releases the lock that Python's threads share."""
     n_threads = min(n_cores(), 1 + n_rows * n_columns // _LEAST_CELLS)
-    if n_threads == 1 or runs_as_written(log_density):
+    if n_threads == 1:
         work(0, n_rows)
         return
     bounds = np.linspace(0, n_rows, n_threads + 1).astype(int).tolist()

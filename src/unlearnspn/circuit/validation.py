@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import OWN, Unit
 from unlearnspn.circuit.input_rules import TOLERANCE, Mask, own_parameters, rules
-from unlearnspn.circuit.layout import Indices, Layout
-from unlearnspn.compiling import kernel
+from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.passes import gather_scopes
 
-_SUM, _PRODUCT = int(Unit.SUM), int(Unit.PRODUCT)
 #: So many variables fit into a set of bits.
 _BITS = 64
 
@@ -122,39 +121,14 @@ def _check_scopes(layout: Layout, n_variables: int) -> None:
     """Smooth, decomposable, and over all variables: some variables at a time, so that memory stays bounded."""
     for first in range(0, n_variables, _BITS):
         width = min(n_variables - first, _BITS)
-        units, variables = layout.units, layout.variables
-        unit, scope = _walk_scopes(units, variables, layout.child_starts, layout.children, first, width)
+        unit, scope = gather_scopes(layout, first, width)
         is_product = unit >= 0 and layout.units[unit] == Unit.PRODUCT
         fault = "its parts have different variables (not smooth)"
         if is_product:
             fault = "its factors share a variable (not decomposable)"
         _require_of(layout, np.array([unit]), np.array([unit < 0]), fault)
-        missing = [first + v for v in range(width) if not int(scope) >> v & 1]
+        missing = [first + v for v in range(width) if not scope >> v & 1]
         _require(not missing, f"the circuit leaves out variable {missing[:1]}")
-
-
-@kernel
-def _walk_scopes(
-    units: npt.NDArray[np.uint8], variables: Indices, starts: Numbers, children: Indices, first: int, width: int
-) -> tuple[int, np.uint64]:
-    """Gather scopes as sets of bits, for `width` variables from `first` on.
-
-    Return the first unit that is not smooth or not decomposable, or -1, and the scope of the root.
-    """
-    scopes = np.zeros(units.size, np.uint64)
-    for u in range(units.size):
-        if units[u] > _PRODUCT:
-            if first <= variables[u] < first + width:
-                scopes[u] = np.uint64(1) << np.uint64(variables[u] - first)
-            continue
-        for edge in range(starts[u], starts[u + 1]):
-            scope = scopes[children[edge]]
-            overlaps = scopes[u] & scope != np.uint64(0)
-            differs = edge > starts[u] and scope != scopes[u]
-            if differs if units[u] == _SUM else overlaps:
-                return u, scope
-            scopes[u] |= scope
-    return -1, scopes[-1]
 
 
 def _check_inputs(layout: Layout) -> None:

@@ -3,9 +3,7 @@
 Functions take many inputs at once: `parameters` has one line for each, laid out as `expressions.Unit` says, bounds
 and log-mass first. An input may be cut off: then everything here is about what is left between its bounds.
 
-Log-densities are apart, as compiled functions `add_log_density(parameters, values, total)` of one input and many
-values. They are those from before anything was cut off, minus infinity outside of the support, and never NaN or plus
-infinity.
+Log-densities are apart, in `log_densities`.
 """
 
 from __future__ import annotations

@@ -9,22 +9,8 @@ import numpy as np
 from unlearnspn.circuit.distributions.base import Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
-from unlearnspn.compiling import kernel
 
 _POINTS, _WEIGHTS = unit_interval_rule(64)
-
-
-# Division as in NumPy: the check for zero that Python wants keeps the loop from being vectorised.
-@kernel
-def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
-    """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
-    mean = parameters[OWN]
-    constant = -math.log(mean)
-    for r in range(total.size):
-        value = values[r]
-        density = constant - value / mean
-        possible = density if value >= 0.0 else -math.inf
-        total[r] += possible if value == value else 0.0
 
 
 class Exponential:

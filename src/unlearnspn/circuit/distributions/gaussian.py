@@ -7,48 +7,11 @@ import math
 import numpy as np
 
 from unlearnspn.circuit.distributions import standard_normal
-from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
+from unlearnspn.circuit.distributions.base import Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
-from unlearnspn.compiling import kernel
-from unlearnspn.portable_math import log
 
-_LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
-_SQRT_HALF = math.sqrt(0.5)
-#: Between these a difference of values overflows only if it is impossible, and the inverse of a scale does not.
-LEAST_STD, LARGEST_STD = 1e-300, 1e150
 _POINTS, _WEIGHTS = unit_interval_rule(64)
-
-
-@kernel
-def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
-    """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
-    mean, std = parameters[OWN], parameters[OWN + 1]
-    constant = -(log(std) + _LOG_SQRT_TWO_PI)
-    if std < LEAST_STD or std > LARGEST_STD:
-        _add_at_extreme_scales(mean, std, constant, values, total)
-        return
-    # A difference that overflows is impossible at these scales, as its square says.
-    factor = _SQRT_HALF / std
-    for r in range(total.size):
-        value = values[r]
-        score = (value - mean) * factor
-        density = constant - score * score
-        total[r] += density if value == value else 0.0
-
-
-@kernel
-def _add_at_extreme_scales(mean: float, std: float, constant: float, values: Floats, total: Floats) -> None:
-    """Do the same where a difference of values or the inverse of the scale may overflow."""
-    before = 0.5 if std > 1.0 else 1.0
-    # The inverse of the least scale is too large for a number: in two steps.
-    first = 1.0 if std > 1.0 else 2.0**100
-    second = _SQRT_HALF / before / (std * first)
-    for r in range(total.size):
-        value = values[r]
-        score = min(abs(value * before - mean * before) * first, LARGEST) * second
-        density = constant - score * score
-        total[r] += density if value == value else 0.0
 
 
 class Gaussian:

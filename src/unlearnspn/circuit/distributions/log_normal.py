@@ -10,28 +10,11 @@ from unlearnspn.circuit.distributions import standard_normal
 from unlearnspn.circuit.distributions.base import LARGEST, Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
-from unlearnspn.compiling import kernel
 
-_LOG_SQRT_TWO_PI = standard_normal.LOG_SQRT_TWO_PI
 _LOG_LARGEST = math.log(LARGEST)
 #: The least number above 0.
 _LEAST = 5e-324
 _POINTS, _WEIGHTS = unit_interval_rule(128)
-
-
-@kernel
-def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
-    """Add the log-density of every value, before anything was cut off; nothing for missing ones."""
-    mean, std = parameters[OWN], parameters[OWN + 1]
-    constant = -(math.log(std) + _LOG_SQRT_TWO_PI)
-    for r in range(total.size):
-        value = values[r]
-        if 0.0 < value <= LARGEST:
-            log_value = math.log(value)
-            score = (log_value - mean) / std
-            total[r] += constant - log_value - 0.5 * score * score
-        elif value == value:
-            total[r] = -math.inf
 
 
 class LogNormal:

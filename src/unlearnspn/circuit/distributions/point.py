@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from unlearnspn.circuit.distributions.base import Floats
 from unlearnspn.circuit.distributions.quadrature import shifted_moment
 from unlearnspn.circuit.expressions import LOG_MASS, LOW
-from unlearnspn.compiling import kernel
-
-
-@kernel
-def add_log_density(parameters: Floats, values: Floats, total: Floats) -> None:
-    """Add the log-probability of every value; nothing for missing ones."""
-    point = parameters[LOW]
-    for r in range(total.size):
-        value = values[r]
-        total[r] += -math.inf if value < point or value > point else 0.0
 
 
 class Point:

@@ -1,3 +1,4 @@
+# cython: cdivision=True
 """Probabilities of counts under a Poisson distribution: single ones, tails and ranges, as logarithms.
 
 Tails are relative to the probability of the count where they start. That ratio is an integral of a smooth function that
@@ -9,48 +10,90 @@ from __future__ import annotations
 
 import math
 
+import cython
 import numpy as np
+from cython.cimports.libc.math import INFINITY, exp, expm1, fabs, floor, log, log1p, sqrt
+from cython.cimports.unlearnspn.const_types import const_float64
 
-from unlearnspn.circuit.distributions.base import LARGEST
+from unlearnspn.circuit.distributions.base import LARGEST, Floats
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
-from unlearnspn.compiling import kernel
 
-#: The logarithms of the factorials of small counts.
-_LOG_FACTORIALS = np.array([math.log(math.factorial(count)) for count in range(256)])
-_LOG_TWO_PI = math.log(2.0 * math.pi)
-_POINTS, _WEIGHTS = unit_interval_rule(48)
-#: What a tail leaves out is smaller by a factor of exp(-_NEGLIGIBLE).
-_NEGLIGIBLE = 45.0
 #: Above, not every whole number is a float.
 LAST_CONSECUTIVE = 2.0**53
+_LAST_CONSECUTIVE = cython.declare(cython.double, LAST_CONSECUTIVE)
+_LARGEST = cython.declare(cython.double, LARGEST)
+#: The logarithms of the factorials of small counts.
+_LOG_FACTORIALS = cython.declare(
+    cython.double[::1], np.array([math.log(math.factorial(count)) for count in range(256)])
+)
+_LOG_TWO_PI = cython.declare(cython.double, math.log(2.0 * math.pi))
+_POINTS = cython.declare(cython.double[::1], unit_interval_rule(48)[0])
+_WEIGHTS = cython.declare(cython.double[::1], unit_interval_rule(48)[1])
+#: What a tail leaves out is smaller by a factor of exp(-_NEGLIGIBLE).
+_NEGLIGIBLE = cython.declare(cython.double, 45.0)
 #: Ranges of fewer counts are added up one by one.
-_FEW = 64.0
+_FEW = cython.declare(cython.double, 64.0)
 
 
-@kernel
-def log_probability(count: float, rate: float, log_rate: float) -> float:
+def log_ranges(rates: const_float64[:], first: const_float64[:], last: const_float64[:]) -> Floats:
+    """Return log P(first ≤ X ≤ last) for each rate."""
+    i: cython.Py_ssize_t
+    result = np.empty(rates.shape[0])
+    logs: cython.double[::1] = result
+    with cython.nogil:
+        for i in range(rates.shape[0]):
+            logs[i] = _log_range(first[i], last[i], rates[i])
+    return result
+
+
+def log_shares(
+    rates: const_float64[:],
+    own_first: const_float64[:],
+    own_last: const_float64[:],
+    first: const_float64[:],
+    last: const_float64[:],
+) -> Floats:
+    """Return the log of P(first ≤ X ≤ last) / P(own_first ≤ X ≤ own_last) for each rate."""
+    i: cython.Py_ssize_t
+    result = np.empty(rates.shape[0])
+    logs: cython.double[::1] = result
+    with cython.nogil:
+        for i in range(rates.shape[0]):
+            logs[i] = _log_share(own_first[i], own_last[i], first[i], last[i], rates[i])
+    return result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_probability(count: cython.double, rate: cython.double, log_rate: cython.double) -> cython.double:
     """Return the log-probability of one count."""
     if count == 0.0:
         return -rate
-    if count < _LOG_FACTORIALS.size:
-        return count * log_rate - rate - float(_LOG_FACTORIALS[int(count)])
-    return smooth_log_probability(count, rate)
+    if count < 256.0:
+        return count * log_rate - rate - _LOG_FACTORIALS[cython.cast(cython.Py_ssize_t, count)]
+    return _smooth_log_probability(count, rate)
 
 
-@kernel
-def smooth_log_probability(count: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _smooth_log_probability(count: cython.double, rate: cython.double) -> cython.double:
     """Return the same for a large number that need not be whole, by Stirling's series: its terms do not cancel."""
     inverse_square = 1.0 / (count * count)
     series = (1.0 / 12.0 - (1.0 / 360.0 - inverse_square / 1260.0) * inverse_square) / count
-    return -_deviance(count, rate) - series - 0.5 * (math.log(count) + _LOG_TWO_PI)
+    return -_deviance(count, rate) - series - 0.5 * (log(count) + _LOG_TWO_PI)
 
 
-@kernel
-def _deviance(count: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _deviance(count: cython.double, rate: cython.double) -> cython.double:
     """Return count·log(count / rate) + rate - count, which is small if the two are close."""
+    odd: cython.int
     difference = count - rate
-    if abs(difference) > 0.1 * count or abs(difference) > 0.1 * rate:
-        return count * math.log(count / rate) - difference
+    if fabs(difference) > 0.1 * count or fabs(difference) > 0.1 * rate:
+        return count * log(count / rate) - difference
     # log(count / rate) = 2·artanh(v), whose series starts with 2v; (count + rate)·v is the difference.
     v = 0.5 * difference / (0.5 * count + 0.5 * rate)
     square, power, series = v * v, v, 0.0
@@ -60,11 +103,14 @@ def _deviance(count: float, rate: float) -> float:
     return difference * v + count * (2.0 * series)
 
 
-@kernel
-def _beyond_linear(v: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _beyond_linear(v: cython.double) -> cython.double:
     """Return exp(v) - 1 - v."""
-    if abs(v) > 0.3:
-        return math.expm1(v) - v
+    n: cython.int
+    if fabs(v) > 0.3:
+        return expm1(v) - v
     term, series = 0.5 * v * v, 0.0
     for n in range(3, 15):
         series += term
@@ -72,120 +118,143 @@ def _beyond_linear(v: float) -> float:
     return series
 
 
-@kernel
-def _log_upper_ratio(count: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_upper_ratio(count: cython.double, rate: cython.double) -> cython.double:
     """Return the log of P(X ≥ count) / P(X = count), for a count of at least 1 that is above the rate or close."""
+    i: cython.Py_ssize_t
     excess = count - rate
     half = (excess - 0.5 * _NEGLIGIBLE) / count
     square = 2.0 * _NEGLIGIBLE / count
-    end = square / (half + math.sqrt(half * half + square))
+    end = square / (half + sqrt(half * half + square))
     total = 0.0
-    for i in range(_POINTS.size):
+    for i in range(_POINTS.shape[0]):
         v = end * _POINTS[i]
-        total += _WEIGHTS[i] * math.exp(-(excess * v + rate * _beyond_linear(-v)))
-    return math.log(total) + math.log(count) + math.log(end)
+        total += _WEIGHTS[i] * exp(-(excess * v + rate * _beyond_linear(-v)))
+    return log(total) + log(count) + log(end)
 
 
-@kernel
-def _log_lower_ratio(count: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_lower_ratio(count: cython.double, rate: cython.double) -> cython.double:
     """Return the log of P(X ≤ count) / P(X = count), for a count below the rate or close."""
+    i: cython.Py_ssize_t
     if count == 0.0:
         return 0.0
     excess = rate - count - 1.0
     half = excess / rate
     square = 2.0 * _NEGLIGIBLE / rate
-    end = square / (half + math.sqrt(half * half + square))
-    end = min(end, math.log1p((_NEGLIGIBLE + (count + 1.0) * end) / rate))
+    end = square / (half + sqrt(half * half + square))
+    end = min(end, log1p((_NEGLIGIBLE + (count + 1.0) * end) / rate))
     total = 0.0
-    for i in range(_POINTS.size):
+    for i in range(_POINTS.shape[0]):
         v = end * _POINTS[i]
-        total += _WEIGHTS[i] * math.exp(-(excess * v + rate * _beyond_linear(v)))
-    return math.log(total) + math.log(rate) + math.log(end)
+        total += _WEIGHTS[i] * exp(-(excess * v + rate * _beyond_linear(v)))
+    return log(total) + log(rate) + log(end)
 
 
-@kernel
-def _log_without(log_share: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_without(log_share: cython.double) -> cython.double:
     """Return log(1 - share)."""
     if log_share < -1.0:
-        return math.log1p(-math.exp(log_share))
-    return math.log(-math.expm1(log_share)) if log_share < 0.0 else -math.inf
+        return log1p(-exp(log_share))
+    return log(-expm1(log_share)) if log_share < 0.0 else -INFINITY
 
 
-@kernel
-def most_probable(first: float, last: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def most_probable(first: cython.double, last: cython.double, rate: cython.double) -> cython.double:
     """Return the most probable count in a range; of two, the larger."""
-    # Not math.floor, which makes integers that overflow.
-    return min(max(float(np.floor(rate)), first), last)
+    return min(max(floor(rate), first), last)
 
 
-@kernel
-def log_relative(count: float, peak: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_relative(count: cython.double, peak: cython.double, rate: cython.double) -> cython.double:
     """Return the log of P(X = count) / P(X = peak), which has many more digits than a difference of logarithms."""
     if count == peak:
         return 0.0
     if peak == 0.0:
-        return log_probability(count, rate, math.log(rate)) + rate
-    tilt = math.log1p((rate - peak) / peak) if rate > 0.5 * peak else math.log(rate) - math.log(peak)
-    log_peak = math.log(peak)
+        return log_probability(count, rate, log(rate)) + rate
+    tilt = log1p((rate - peak) / peak) if rate > 0.5 * peak else log(rate) - log(peak)
+    log_peak = log(peak)
     fall = log_probability(count, peak, log_peak) - log_probability(peak, peak, log_peak)
     return (count - peak) * tilt + fall
 
 
-@kernel
-def log_above(count: float, peak: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_above(count: cython.double, peak: cython.double, rate: cython.double) -> cython.double:
     """Return the log of P(X > count) / P(X = peak), for a count above the rate or close to it."""
-    if count + 1.0 > LARGEST:
-        return -math.inf
+    if count + 1.0 > _LARGEST:
+        return -INFINITY
     return log_relative(count + 1.0, peak, rate) + _log_upper_ratio(count + 1.0, rate)
 
 
-@kernel
-def log_up_to(count: float, peak: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_up_to(count: cython.double, peak: cython.double, rate: cython.double) -> cython.double:
     """Return the log of P(X ≤ count) / P(X = peak), for a count below the rate or close to it."""
     if count < 0.0:
-        return -math.inf
+        return -INFINITY
     return log_relative(count, peak, rate) + _log_lower_ratio(count, rate)
 
 
-@kernel
-def log_range(first: float, last: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_range(first: cython.double, last: cython.double, rate: cython.double) -> cython.double:
     """Return log P(first ≤ X ≤ last), for whole numbers of which `last` may be infinite."""
-    if first > last or first > LARGEST:
-        return -math.inf
-    log_peak = log_probability(most_probable(first, last, rate), rate, math.log(rate))
-    if log_peak == -math.inf:
-        return -math.inf
+    if first > last or first > _LARGEST:
+        return -INFINITY
+    log_peak = log_probability(most_probable(first, last, rate), rate, log(rate))
+    if log_peak == -INFINITY:
+        return -INFINITY
     return min(log_peak + log_range_ratio(first, last, rate), 0.0)
 
 
-@kernel
-def log_range_ratio(first: float, last: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_range_ratio(first: cython.double, last: cython.double, rate: cython.double) -> cython.double:
     """Return the log of P(first ≤ X ≤ last) / P(X = peak), where `peak` is the most probable count of the range."""
     peak = most_probable(first, last, rate)
-    if last - first < _FEW and last < LAST_CONSECUTIVE:
+    if last - first < _FEW and last < _LAST_CONSECUTIVE:
         return _log_few(first, last, peak, rate)
     if first > rate:
         all_, rest = _log_upper_ratio(first, rate), log_above(last, peak, rate)
     elif last < rate:
         all_, rest = _log_lower_ratio(last, rate), log_up_to(first - 1.0, peak, rate)
     else:
-        all_ = -log_probability(peak, rate, math.log(rate))
+        all_ = -log_probability(peak, rate, log(rate))
         rest = log_sum(log_up_to(first - 1.0, peak, rate), log_above(last, peak, rate))
     if rest > all_ - 1e-6:
         # So short, for such a rate, that the probabilities are alike.
-        return log_relative(np.floor(0.5 * first + 0.5 * last), peak, rate) + math.log(last - first + 1.0)
+        return log_relative(floor(0.5 * first + 0.5 * last), peak, rate) + log(last - first + 1.0)
     return all_ + _log_without(rest - all_)
 
 
-@kernel
-def log_sum(a: float, b: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def log_sum(a: cython.double, b: cython.double) -> cython.double:
     """Return log(exp(a) + exp(b))."""
     larger = max(a, b)
-    return larger + math.log1p(math.exp(min(a, b) - larger)) if larger > -math.inf else larger
+    return larger + log1p(exp(min(a, b) - larger)) if larger > -INFINITY else larger
 
 
-@kernel
-def _log_few(first: float, last: float, peak: float, rate: float) -> float:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_few(first: cython.double, last: cython.double, peak: cython.double, rate: cython.double) -> cython.double:
     """Add up from the most probable count, outwards."""
     total, term, count = 1.0, 1.0, peak
     while count < last:
@@ -197,4 +266,19 @@ def _log_few(first: float, last: float, peak: float, rate: float) -> float:
         term *= count / rate
         count -= 1.0
         total += term
-    return math.log(total)
+    return log(total)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _log_share(
+    own_first: cython.double, own_last: cython.double, first: cython.double, last: cython.double, rate: cython.double
+) -> cython.double:
+    """Return the log of the share of a range that is in another, which lies within it."""
+    if first > last:
+        return -INFINITY
+    peak, own_peak = most_probable(first, last, rate), most_probable(own_first, own_last, rate)
+    relative = log_relative(peak, own_peak, rate)
+    own_ratio = log_range_ratio(own_first, own_last, rate)
+    return relative + log_range_ratio(first, last, rate) - own_ratio
