@@ -1,23 +1,20 @@
-"""Show how the defaults were chosen: held-out log-likelihood when one parameter at a time is another one.
-
-python benchmarks/defaults.py FOLDER [--seeds N]
-
-Each figure is the median, over samples of 1,000 rows, of the mean log-density of rows that are not among them.
-"""
+"""How the defaults were chosen: held-out log-likelihood when one parameter at a time is another one."""
 
 from __future__ import annotations
 
-import argparse
-import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich.progress import track
-
+from benchmarks.datasets import Dataset, load, split_missing
+from benchmarks.paper.plan import N_HELD_OUT, N_ROWS
+from benchmarks.progress import Bar
+from benchmarks.reports import Column, Section
 from unlearnspn import SPN
-from unlearnspn.bench.datasets import Dataset, load
-from unlearnspn.bench.paper.plan import N_HELD_OUT, N_ROWS
+
+NAME = "defaults"
 
 NAMES = ["abalone", "adult", "msnbc", "nltcs", "plants"]
 VARIANTS: list[dict[str, Any]] = [
@@ -36,6 +33,7 @@ VARIANTS: list[dict[str, Any]] = [
 
 
 def held_out(everything: Dataset, variant: dict[str, Any], seeds: int) -> float:
+    """Return the median, over some samples, of what rows that were not learned get."""
     scores = []
     for seed in range(seeds):
         sample = everything.sample(N_ROWS + N_HELD_OUT, seed).frame
@@ -44,19 +42,35 @@ def held_out(everything: Dataset, variant: dict[str, Any], seeds: int) -> float:
     return median(scores)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="the folder of the data sets")
-    parser.add_argument("--seeds", type=int, default=8, help="how many samples")
-    options = parser.parse_args(arguments)
-    data = {name: load(name, options.folder) for name in NAMES}
-    print(f"{'':<44}" + "".join(f"{name:>10}" for name in NAMES))
-    for variant in track(VARIANTS, "Fitting"):
+@dataclass(frozen=True)
+class Plan:
+    """Which data sets, and how many samples of each."""
+
+    folder: Path
+    seeds: int = 8
+
+    @property
+    def left_out(self) -> list[str]:
+        """What is not at hand."""
+        return split_missing(NAMES, self.folder)[1]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the run depends on."""
+        return {"seeds": self.seeds}
+
+
+def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
+    """Learn with every variant."""
+    data = {name: load(name, plan.folder) for name in split_missing(NAMES, plan.folder)[0]}
+    columns = [Column("variant", "parameters"), *(Column(name, name, 2) for name in data)]
+    notes = [
+        f"The median, over {plan.seeds} samples of {N_ROWS:,} rows, of the mean log-density of {N_HELD_OUT:,} others."
+    ]
+    section = Section("defaults", "Held-out log-likelihood", columns, notes=notes)
+    bar.begin("fitting", len(VARIANTS))
+    for variant in VARIANTS:
         label = ", ".join(f"{key}={value}" for key, value in variant.items()) or "default"
-        scores = [held_out(everything, variant, options.seeds) for everything in data.values()]
-        print(f"{label:<44}" + "".join(f"{score:>10.2f}" for score in scores))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        scores = {name: held_out(everything, variant, plan.seeds) for name, everything in data.items()}
+        section.rows.append({"variant": label, **scores})
+        bar.step()
+    yield section

@@ -1,31 +1,27 @@
-"""Check that removing records gives, bit for bit, the model that training without them gives.
-
-python benchmarks/exactness.py [FOLDER] [--quick] [--jobs N]
-
-Without a folder only the data sets of scikit-learn are run. Timings are clean with --jobs 1.
-"""
+"""Removing records gives, bit for bit, the model that training without them gives: on real data, in some settings."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
-from statistics import mean
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.progress import track
 
+from benchmarks.checking import NotRetrainedError
+from benchmarks.datasets import FROM_FOLDER, FROM_SKLEARN, Dataset, load, split_missing
+from benchmarks.progress import Bar
+from benchmarks.reports import Column, Row, Section
+from benchmarks.timing import Stopwatch
 from unlearnspn import SPN
-from unlearnspn.bench.datasets import FROM_FOLDER, FROM_SKLEARN, Dataset, load
-from unlearnspn.bench.timing import Stopwatch
-from unlearnspn.compiling import compile_always
+
+NAME = "exactness"
 
 SEED = 0
 N_SCORED = 200
@@ -73,16 +69,23 @@ class Outcome:
     retrain: list[float] = field(default_factory=list)
 
     def compare(self, what: str, equal: bool) -> None:
+        """Count a comparison, and note what differs."""
         self.comparisons += 1
         if not equal:
             self.mismatches.append(f"{self.task.name} ({self.task.setting}): {what}")
 
-    def __str__(self) -> str:
-        unlearn, retrain = mean(self.unlearn), mean(self.retrain)
-        return (
-            f"{self.task.name:<14} {self.task.setting:<21} {self.comparisons:>11} {len(self.mismatches):>10} "
-            f"{unlearn * 1e3:>10.2f} {retrain * 1e3:>10.2f} {retrain / unlearn:>6.1f}"
-        )
+    def as_row(self) -> Row:
+        """Return the numbers of comparisons, and the mean times."""
+        unlearn, retrain = fmean(self.unlearn), fmean(self.retrain)
+        return {
+            "data": self.task.name,
+            "setting": self.task.setting,
+            "comparisons": self.comparisons,
+            "mismatches": len(self.mismatches),
+            "unlearn_ms": 1e3 * unlearn,
+            "retrain_ms": 1e3 * retrain,
+            "ratio": retrain / unlearn,
+        }
 
 
 @dataclass
@@ -121,25 +124,17 @@ class Check:
 
 
 def size_of(data: Dataset, quick: bool) -> Size:
+    """Return how much of a data set to run."""
     if quick:
         return QUICK
     return SMALL if len(data.frame) < SMALL_BELOW else FULL
 
 
-def warm_up(data: Dataset, make: Callable[..., SPN]) -> None:
-    """Have everything compiled before time is taken."""
-    ids = data.frame.index.tolist()
-    spn = data.spn(make).fit(data.frame, ids=ids)
-    for removed in ids[:3]:
-        spn.unlearn([removed])
-    spn.unlearn(ids[3:40])
-
-
 def run(task: Task) -> Outcome:
+    """Remove records one by one and in a batch, and compare after each request."""
     everything = load(task.name, task.folder)
     size = size_of(everything, task.quick)
     data, make, outcome = everything.sample(size.rows, SEED), SETTINGS[task.setting], Outcome(task)
-    warm_up(data, make)
     check = Check(data, make, everything.sample(N_SCORED, SEED + 1).frame, outcome)
     for number in range(1, size.singles + 1):
         unlearned, retrained = check.remove(1, score=number % SCORE_EVERY == 0)
@@ -149,30 +144,50 @@ def run(task: Task) -> Outcome:
     return outcome
 
 
-def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, nargs="?", help="the folder of the data sets")
-    parser.add_argument("--quick", action="store_true", help="fewer rows and removals")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
-    return parser.parse_args(arguments)
+@dataclass(frozen=True)
+class Plan:
+    """Which data sets, how many rows, and how many processes at a time; times are clean with one."""
+
+    folder: Path | None = None
+    jobs: int = 1
+    quick: bool = False
+
+    @property
+    def left_out(self) -> list[str]:
+        """What is not at hand."""
+        return split_missing(FROM_FOLDER, self.folder)[1]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the run depends on."""
+        return {"jobs": self.jobs, "quick": self.quick}
+
+    def tasks(self) -> list[Task]:
+        """Return every data set at hand in every setting."""
+        names = split_missing([*FROM_FOLDER, *FROM_SKLEARN], self.folder)[0]
+        return [Task(name, setting, self.folder, self.quick) for name, setting in product(names, SETTINGS)]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    compile_always()
-    options = parse(arguments)
-    names = [*(FROM_FOLDER if options.folder else ()), *FROM_SKLEARN]
-    tasks = [Task(name, setting, options.folder, options.quick) for name, setting in product(names, SETTINGS)]
-    with ProcessPoolExecutor(options.jobs) as pool:
-        outcomes = list(track(pool.map(run, tasks), "Removing", total=len(tasks)))
-    print(f"{'data set':<14} {'setting':<21} comparisons mismatches unlearn ms retrain ms  ratio")
-    for outcome in outcomes:
-        print(outcome)
-    mismatches = [mismatch for outcome in outcomes for mismatch in outcome.mismatches]
-    for mismatch in mismatches:
-        print(f"MISMATCH {mismatch}", file=sys.stderr)
-    print(f"{sum(outcome.comparisons for outcome in outcomes)} comparisons, {len(mismatches)} mismatches")
-    return 1 if mismatches else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
+    """Compare after each removal; raise if any two models differ."""
+    columns = [
+        Column("data", "data set"),
+        Column("setting", "setting"),
+        Column("comparisons", "comparisons"),
+        Column("mismatches", "mismatches"),
+        Column("unlearn_ms", "unlearn\nms", 2),
+        Column("retrain_ms", "retrain\nms", 2),
+        Column("ratio", "retrain /\nunlearn", 1),
+    ]
+    section, tasks = Section("exactness", "Removals against retraining", columns), plan.tasks()
+    bar.begin("removing", len(tasks))
+    mismatches = []
+    with ProcessPoolExecutor(plan.jobs) as pool:
+        for outcome in pool.map(run, tasks):
+            section.rows.append(outcome.as_row())
+            mismatches += outcome.mismatches
+            bar.step()
+    comparisons = sum(int(str(row["comparisons"])) for row in section.rows)
+    section.notes = [f"{comparisons:,} comparisons, {len(mismatches)} mismatches", *mismatches]
+    yield section
+    if mismatches:
+        raise NotRetrainedError(f"{len(mismatches)} of {comparisons} comparisons differ")

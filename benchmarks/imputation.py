@@ -1,7 +1,5 @@
 """Blank cells at random, fill them in, and compare with column means and modes on rows held out.
 
-python benchmarks/imputation.py FOLDER [--share 0.2] [--min-std S] [--seeds N] [--quick]
-
 A model is learned from rows in which a share of all cells is blanked. Of the rows held out, the same share is blanked
 and filled in, by means (numbers) and modes (categories) of the training rows, and by `impute`. Numbers are compared by
 the root of the mean squared error in units of the column's deviation, categories by how often they are wrong.
@@ -9,19 +7,22 @@ the root of the mean squared error in units of the column's deviation, categorie
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.datasets import load
+from benchmarks.progress import Bar
+from benchmarks.reports import Column, Section
 from unlearnspn import SPN
-from unlearnspn.bench.datasets import load
+
+NAME = "imputation"
+
+_QUICK_ROWS = 5000
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -52,6 +53,7 @@ def errors(truth: pd.DataFrame, filled: pd.DataFrame, mask: Mask) -> dict[str, f
 
 
 def run(frame: pd.DataFrame, share: float, seed: int, n_held_out: int, spn: SPN) -> dict[str, dict[str, float]]:
+    """Return each method's errors, by column, with blanks drawn by a seed."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(frame))
     held_out = frame.iloc[order[:n_held_out]].reset_index(drop=True)
@@ -67,48 +69,43 @@ def run(frame: pd.DataFrame, share: float, seed: int, n_held_out: int, spn: SPN)
     return {name: errors(held_out, fill(), mask) for name, fill in fillers.items()}
 
 
-def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="the folder of the data sets")
-    parser.add_argument("--share", type=float, default=0.2, help="which share of the cells is blanked")
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="how many times, with other blanks and other rows held out"
-    )
-    parser.add_argument(
-        "--min-std", type=float, default=0.05, help="the model's, as a share of the columns' deviations"
-    )
-    parser.add_argument("--quick", action="store_true", help="one seed, 5,000 rows")
-    return parser.parse_args(arguments)
+@dataclass(frozen=True)
+class Plan:
+    """Which share of the cells is blanked, the model's floor of deviations, and how often with other blanks."""
+
+    folder: Path
+    share: float = 0.2
+    min_std: float = 0.05
+    seeds: int = 3
+    quick: bool = False
+    left_out: list[str] = field(default_factory=list)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return what the run depends on."""
+        return {name: getattr(self, name) for name in ("share", "min_std", "seeds", "quick")}
+
+    def table(self) -> pd.DataFrame:
+        """Return Adult; whole numbers come back as whole numbers, and as floats the means are compared unrounded."""
+        frame = load("adult", self.folder).frame
+        if self.quick:
+            frame = frame.sample(min(_QUICK_ROWS, len(frame)), random_state=0)
+        return frame.astype(dict.fromkeys(frame.select_dtypes("number").columns, float))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    options = parse(arguments)
-    frame = load("adult", options.folder).frame
-    if options.quick:
-        frame, options.seeds = frame.sample(5000, random_state=0), 1
-    # Whole numbers come back as whole numbers; as floats the means are compared unrounded.
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("number").columns, float))
-    runs = [
-        run(frame, options.share, seed, len(frame) // 5, SPN(min_std=options.min_std)) for seed in range(options.seeds)
-    ]
+def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
+    """Fill in with every method."""
+    frame, runs = plan.table(), []
+    bar.begin("filling in", plan.seeds)
+    for seed in range(plan.seeds):
+        runs.append(run(frame, plan.share, seed, len(frame) // 5, SPN(min_std=plan.min_std)))
+        bar.step()
+    methods = list(runs[0])
+    columns = [Column("column", "column"), *(Column(method, method, 3) for method in methods)]
+    section = Section("imputation", f"Adult, {plan.share:.0%} of the cells blanked: errors", columns)
     numeric = set(frame.select_dtypes("number").columns)
-    table = Table(title=f"adult, {options.share:.0%} of the cells blanked: errors, {options.seeds} seeds")
-    table.add_column("column")
-    for method in runs[0]:
-        table.add_column(method, justify="right")
-    means = {
-        method: {name: float(np.mean([one[method][name] for one in runs])) for name in frame.columns}
-        for method in runs[0]
-    }
-    for name in frame.columns:
-        measure = "error" if name in numeric else "wrong"
-        table.add_row(f"{name} ({measure})", *(f"{means[method][name]:.3f}" for method in means))
-    for kind, names in (("numbers", numeric), ("categories", set(frame.columns) - numeric)):
-        shown = (f"{np.mean([means[method][name] for name in names]):.3f}" for method in means)
-        table.add_row(f"all {kind}", *shown, style="bold")
-    Console(width=110).print(table)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    groups = {f"{name} ({'error' if name in numeric else 'wrong'})": [name] for name in frame.columns}
+    groups |= {"all numbers": sorted(numeric), "all categories": sorted(set(frame.columns) - numeric)}
+    for label, names in groups.items():
+        means = {method: float(np.mean([one[method][name] for one in runs for name in names])) for method in methods}
+        section.rows.append({"column": label, **means})
+    yield section
