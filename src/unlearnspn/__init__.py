@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         LogNormal,
         Poisson,
     )
-    from unlearnspn.network import Operation
-    from unlearnspn.report import ChangedOperation, Report
+    from unlearnspn.spn.operations import Operation
+    from unlearnspn.spn.report import ChangedOperation, Report
     from unlearnspn.storage import StorageError
     from unlearnspn.vault import Vault, VaultError
 
@@ -92,8 +92,8 @@ _NAMES_BY_MODULE = {
         "LogNormal",
         "Poisson",
     ),
-    "network": ("Operation",),
-    "report": ("ChangedOperation", "Report"),
+    "spn.operations": ("Operation",),
+    "spn.report": ("ChangedOperation", "Report"),
     "storage": ("StorageError",),
     "vault": ("Vault", "VaultError"),
 }

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import elements, late_kernel
+from unlearnspn.rows.number_codes import count_cells
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -62,7 +62,7 @@ def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]
         return Crowd(centre, scale), _ALWAYS
     values, width = values[~np.isnan(values)], scale * _WIDEST
     start = float(np.floor(centre / width)) - _N_CELLS // 2
-    cells = _count_cells(values, width, start)
+    cells = count_cells(values, width, start, _N_CELLS)
     slack, heaviest = values.size - 2 * int(cells.max()), None
     if slack < 0:
         heaviest = value, number, most = _heaviest(values)
@@ -71,7 +71,7 @@ def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]
         slack = abs(2 * most - values.size) - 1
         if 2 * number > values.size:
             values, heaviest = values[values != value], None
-            cells = _count_cells(values, width, start)
+            cells = count_cells(values, width, start, _N_CELLS)
     margins = _margins(cells, values.size)
     slack = min(slack, _changes_until_another_reaches(margins))
     if margins.max() < 0:
@@ -92,28 +92,11 @@ def _narrow_down(values: Floats, width: float, start: float, margins: Counts, sl
         first = int(np.argmax(margins >= 0))
         kept = _changes_to_lose(int(margins[first]))
         start, narrower = start + first, width / 2.0
-        margins = _margins(_count_cells(values, narrower, 2.0 * start), values.size)
+        margins = _margins(count_cells(values, narrower, 2.0 * start, _N_CELLS), values.size)
         slack = min(slack, _changes_until_another_reaches(margins))
         if margins.max() < 0 or narrower <= _LEAST:
             return Crowd((start + _WINDOW / 2) * width, width), min(slack, kept)
         start, width = 2.0 * start, narrower
-
-
-def _count_at_once(values: Floats, width: float, start: float) -> Counts:
-    places = np.floor(values / width) - start
-    within = places[(places >= 0) & (places < _N_CELLS)]
-    return np.bincount(within.astype(np.int64), minlength=_N_CELLS)
-
-
-@late_kernel(elements, meanwhile=_count_at_once)
-def _count_cells(values: Floats, width: float, start: float) -> Counts:
-    """Count the values in each of some cells, the first of which starts at so many widths."""
-    counts = np.zeros(_N_CELLS, np.int64)
-    for value in values:
-        place = np.floor(value / width) - start
-        if 0 <= place < _N_CELLS:
-            counts[np.int64(place)] += 1
-    return counts
 
 
 def _margins(cells: Counts, n_values: int) -> Counts:

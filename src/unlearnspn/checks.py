@@ -14,7 +14,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import reduce
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from unlearnspn.tables import Table as ReadTable
 from unlearnspn.tables import is_missing, read_table
 
 Table = npt.NDArray[np.object_]
+S = TypeVar("S")
 
 #: Which columns of `example_table` are categorical.
 CATEGORICAL = (False, False, False, True, True, True)
@@ -239,15 +241,19 @@ def check_independence(test: IndependenceTest[Any]) -> None:
     """Revised statistics are those learned afresh; a pair's verdict depends on the pair and the records alone."""
     data, parts = _slice_and_parts(np.arange(len(CATEGORICAL)))
     for before, minus, plus, after in parts:
-        kept = test.revise(test.learn(data, before), data, minus, plus, _giving(after))
+        old = test.learn(data, before)
+        name = test.fingerprint(old, data)
+        kept = test.revise(old, data, minus, plus, _giving(after))
         fresh = test.learn(data, after)
         assert test.fingerprint(kept, data) == test.fingerprint(fresh, data), "independence: revise differs from learn"
         groups = test.groups(kept, data)
         assert np.array_equal(groups, test.groups(fresh, data)), "independence: groups differ after revise"
         for group in np.unique(groups):
-            part = replace(data, scope=data.scope[groups == group], key=derive_key(data.key, "elsewhere"))
+            part = data.of(data.scope[groups == group], derive_key(data.key, "elsewhere"))
             again = test.groups(test.learn(part, after), part)
             assert not again.any(), "independence: a group falls apart when it is asked alone, or elsewhere"
+        back = test.revise(old, data, plus, minus, _giving(before)) if kept is old else old
+        assert test.fingerprint(back, data) == name, "independence: what was revised cannot be taken back"
 
 
 def check_clustering(clustering: Clustering[Any]) -> None:
@@ -255,19 +261,56 @@ def check_clustering(clustering: Clustering[Any]) -> None:
     data, parts = _slice_and_parts(np.arange(len(CATEGORICAL)))
     for before, minus, plus, after in parts:
         old = clustering.learn(data, before)
+        name = clustering.fingerprint(old, data)
         kept = clustering.revise(old, data, minus, plus, _giving(after))
         fresh = clustering.learn(data, after)
         same = clustering.fingerprint(kept, data) == clustering.fingerprint(fresh, data)
         assert same, "clustering: revise differs from learn"
         labels = clustering.assign(kept, data, after)
         assert np.array_equal(labels, clustering.assign(fresh, data, after)), "clustering: labels differ after revise"
-        backwards = clustering.assign(kept, data, after[::-1])[::-1]
+        backwards = clustering.assign(kept, data, after[::-1].copy())[::-1]
         assert np.array_equal(labels, backwards), "clustering: a label depends on the other rows"
         sizes = clustering.sizes(kept)
         assert np.array_equal(sizes, np.bincount(labels, minlength=sizes.size)), "clustering: sizes do not count labels"
         if clustering.assigns_like(old, kept):
             unmoved = clustering.assign(old, data, after)
             assert np.array_equal(labels, unmoved), "clustering: assigns_like, but labels differ"
+        back = clustering.revise(old, data, plus, minus, _giving(before)) if kept is old else old
+        assert clustering.fingerprint(back, data) == name, "clustering: what was revised cannot be taken back"
+
+
+def check_merging(
+    learn: Callable[[Rows], S],
+    merge: Callable[[S, S], S],
+    describe: Callable[[S], object],
+    rows: Rows,
+    shift: Callable[[S, Rows, int], S] | None = None,
+    seed: int = 0,
+) -> None:
+    """Statistics of disjoint rows merge into those of all, in any order; rows are taken out as they were put in.
+
+    `describe` returns what is to be equal. `shift` puts rows in (1) or takes them out (-1), in place or not. Rows are
+    given in increasing order.
+
+    >>> check_merging(lambda rows: int(rows.sum()), lambda one, other: one + other, int, np.arange(9))
+    """
+    rng = np.random.default_rng(seed)
+    for n_parts in (2, 3, 5):
+        labels = rng.integers(n_parts, size=rows.size)
+        parts = [learn(rows[labels == k]) for k in rng.permutation(n_parts)]
+        before, whole = [describe(part) for part in parts], describe(learn(rows))
+        assert describe(reduce(merge, parts)) == whole, "merging: the parts do not give the whole"
+        assert [describe(part) for part in parts] == before, "merging: it changes what is merged"
+        backwards = reduce(lambda done, part: merge(part, done), parts)
+        assert describe(backwards) == whole, "merging: the order of the parts matters"
+        if shift is None:
+            continue
+        gone, most = rows[labels == 0], rows[labels > 0]
+        statistics = shift(learn(rows), gone, -1)
+        assert describe(statistics) == describe(learn(most)), "merging: subtracted rows leave a trace"
+        for some in np.array_split(rng.permutation(gone), 3):
+            statistics = shift(statistics, np.sort(some), 1)
+        assert describe(statistics) == whole, "merging: adding is not the inverse of subtracting"
 
 
 def _slice_and_parts(scope: Rows) -> tuple[Slice, Iterator[tuple[Rows, Rows, Rows, Rows]]]:

@@ -23,19 +23,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import first_reaching
 from unlearnspn.binning import find_crowd, lay_edges
-from unlearnspn.blake2 import DIGEST_WORDS
-from unlearnspn.compiling import elements, late_kernel
-from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import Keys, derive_key, fingerprint
+from unlearnspn.rows import number_codes
+from unlearnspn.statistics.moments import Moments
 from unlearnspn.tables import Category, token
 from unlearnspn.tables.cells import rank
 
 #: A feature of 4096 is one standard deviation of its column.
-FEATURE_STD = 4096
-FEATURE_LIMIT = 32767
-FEATURE_MISSING = -32768
+FEATURE_STD = number_codes.FEATURE_STD
+FEATURE_LIMIT = number_codes.FEATURE_LIMIT
+FEATURE_MISSING = number_codes.FEATURE_MISSING
 #: Categorical columns with more categories than this are grouped by hash for the decisions about structure.
 MAX_GROUPS = 32
 #: A code is a byte, and one of them is for missing values.
@@ -44,8 +42,10 @@ MOST_BINS = 254
 CENTRE_SPACING = 2.0
 SMALLEST_SCALE = 2.0**-1022
 _NO_DIGEST = bytes(blake2b.MAX_DIGEST_SIZE)
+#: How many words a digest has.
+DIGEST_WORDS = 8
 
-#: What kernels need to know of a column: one line of words each, scale and centre by their bits.
+#: What compiled code needs to know of a column: one line of words each, scale and centre by their bits.
 IS_NUMERIC, PLACE, LEVELS_START, SCALE, CENTRE, N_FIELDS = range(6)
 
 Columns = npt.NDArray[np.int64]
@@ -112,7 +112,7 @@ class NumericCoder:
         variable: int,
     ) -> None:
         """Write codes and features of some rows of a column of values into a column of each."""
-        _code_numbers(values, place, rows, self.edges, self.centre, self.scale, codes, features, variable)
+        number_codes.code_numbers(values, place, rows, self.edges, self.centre, self.scale, codes, features, variable)
 
     def codes_like(self, other: NumericCoder) -> bool:
         """Tell whether both coders give every value the same code and feature."""
@@ -128,28 +128,6 @@ class NumericCoder:
     def kept(self) -> bytes:
         """Fingerprint of everything kept."""
         return self.edges.tobytes()
-
-
-@late_kernel(elements)
-def _code_numbers(
-    values: Floats,
-    place: int,
-    rows: npt.NDArray[np.int64],
-    edges: Floats,
-    centre: float,
-    scale: float,
-    codes: Codes,
-    features: Features,
-    variable: int,
-) -> None:
-    for row in rows:
-        value = values[row, place]
-        if np.isnan(value):
-            codes[row, variable], features[row, variable] = 0, FEATURE_MISSING
-            continue
-        scaled = np.rint((value - centre) / scale * FEATURE_STD)
-        codes[row, variable] = first_reaching(edges, value) + 1
-        features[row, variable] = np.int64(min(max(scaled, -FEATURE_LIMIT), FEATURE_LIMIT))
 
 
 def _scale_and_centre(moments: Moments) -> tuple[float, float]:
@@ -316,7 +294,7 @@ Coder = NumericCoder | CategoricalCoder
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """The coders of all variables, with what kernels need of them in arrays."""
+    """The coders of all variables, with what compiled code needs of them in arrays."""
 
     coders: tuple[Coder, ...]
     #: Number of codes of each variable.
@@ -348,8 +326,12 @@ class Encoding:
             np.concatenate([coder.category_digests for coder in categorical]),
         )
 
+    def __reduce__(self) -> tuple[Callable[[Sequence[Coder]], Encoding], tuple[tuple[Coder, ...]]]:
+        # Everything else follows from the coders.
+        return Encoding.of, (self.coders,)
+
     def columns(self, is_numeric: npt.NDArray[np.bool_], place: npt.NDArray[np.int64]) -> Columns:
-        """Return what kernels need to know of the columns and of their coding."""
+        """Return what compiled code needs to know of the columns and of their coding."""
         if self._columns is None:
             columns = np.zeros((len(self.coders), N_FIELDS), np.int64)
             columns[:, IS_NUMERIC], columns[:, PLACE], columns[:, LEVELS_START] = (

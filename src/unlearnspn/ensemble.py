@@ -24,7 +24,7 @@ from unlearnspn.leaves import check_support
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.model import Facts, Model, Settings
 from unlearnspn.publishing import Publication
-from unlearnspn.report import Report
+from unlearnspn.spn.report import Report
 from unlearnspn.subsampling import Subsampling
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.errors import RecordIdError, UnknownRecordError, listing
-from unlearnspn.hashing import Keys, mix_integer, mix_keys
+from unlearnspn.mixing import Keys, mix_integer, mix_keys
 from unlearnspn.tables import is_missing
 
 RecordId = int | str

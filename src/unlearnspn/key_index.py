@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import cython
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import late_kernel, per_row
-from unlearnspn.exact_sum import Rows
-from unlearnspn.hashing import Keys
-
+Keys = npt.NDArray[np.uint64]
+Rows = npt.NDArray[np.int64]
 Slots = npt.NDArray[np.int32]
 
-_EMPTY = -1
 _SMALLEST = 8
+_EMPTY = cython.declare(cython.int, -1)
 
 
 class KeyIndex:
@@ -39,17 +38,14 @@ class KeyIndex:
 
     def find(self, keys: Keys, wanted: Keys) -> Rows:
         """Return the slot of each wanted key, -1 if there is none; `keys` are those of all slots."""
-        return _find(self._table, keys, wanted)
+        slots = np.empty(len(wanted), np.int64)
+        _find(self._table, keys, wanted, slots)
+        return slots
 
-    def find_one(self, keys: Keys, key: int) -> int:
-        """Return the slot of one key, -1 if there is none: Python is sooner done than a kernel is called."""
-        table, mask = self._table, self._table.size - 1
-        place = key & mask
-        slot = table.item(place)
-        while slot != _EMPTY and keys.item(slot) != key:
-            place = (place + 1) & mask
-            slot = table.item(place)
-        return slot
+    def find_one(self, keys: Keys, key: cython.ulonglong) -> cython.longlong:
+        """Return the slot of one key, -1 if there is none."""
+        table: cython.int[::1] = self._table
+        return table[_place_of(table, keys, key)]
 
     def add(self, keys: Keys, rows: Rows) -> None:
         """Put new slots in."""
@@ -68,41 +64,60 @@ class KeyIndex:
         self._used -= len(rows)
 
 
-@late_kernel(per_row(2))
-def _find(table: Slots, keys: Keys, wanted: Keys) -> Rows:
-    mask = np.uint64(table.size - 1)
-    slots = np.empty(wanted.size, np.int64)
-    for i in range(wanted.size):
-        place = wanted[i] & mask
-        while table[place] != _EMPTY and keys[table[place]] != wanted[i]:
-            place = (place + np.uint64(1)) & mask
-        slots[i] = table[place]
-    return slots
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _place_of(table: cython.int[::1], keys: cython.ulonglong[::1], key: cython.ulonglong) -> cython.Py_ssize_t:
+    """Return where a key's slot stands in the table, or the empty place where one looks for it last."""
+    mask: cython.ulonglong = table.shape[0] - 1
+    place: cython.ulonglong = key & mask
+    while table[place] != _EMPTY and keys[table[place]] != key:
+        place = (place + 1) & mask
+    return place
 
 
-@late_kernel(per_row(2))
-def _add(table: Slots, keys: Keys, rows: Rows) -> None:
-    mask = np.uint64(table.size - 1)
-    for row in rows:
-        place = keys[row] & mask
-        while table[place] != _EMPTY:
-            place = (place + np.uint64(1)) & mask
-        table[place] = row
+@cython.cfunc
+def _find(
+    table: cython.int[::1], keys: cython.ulonglong[::1], wanted: cython.ulonglong[::1], slots: cython.longlong[::1]
+) -> cython.void:
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(wanted.shape[0]):
+            slots[i] = table[_place_of(table, keys, wanted[i])]
 
 
-@late_kernel(per_row(10))
-def _discard(table: Slots, keys: Keys, rows: Rows) -> None:
+@cython.cfunc
+def _add(table: cython.int[::1], keys: cython.ulonglong[::1], rows: cython.longlong[::1]) -> cython.void:
+    mask: cython.ulonglong = table.shape[0] - 1
+    place: cython.ulonglong
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(rows.shape[0]):
+            place = keys[rows[i]] & mask
+            while table[place] != _EMPTY:
+                place = (place + 1) & mask
+            table[place] = cython.cast(cython.int, rows[i])
+
+
+@cython.cfunc
+def _discard(table: cython.int[::1], keys: cython.ulonglong[::1], rows: cython.longlong[::1]) -> cython.void:
     """Close each gap by moving those back that had to make way."""
-    mask, one = np.uint64(table.size - 1), np.uint64(1)
-    for row in rows:
-        place = keys[row] & mask
-        while table[place] != row:
-            place = (place + one) & mask
-        gap, other = place, (place + one) & mask
-        while table[other] != _EMPTY:
-            home = keys[table[other]] & mask
-            if (other - home) & mask >= (other - gap) & mask:
-                table[gap] = table[other]
-                gap = other
-            other = (other + one) & mask
-        table[gap] = _EMPTY
+    mask: cython.ulonglong = table.shape[0] - 1
+    gap: cython.ulonglong
+    other: cython.ulonglong
+    home: cython.ulonglong
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(rows.shape[0]):
+            gap = keys[rows[i]] & mask
+            while table[gap] != rows[i]:
+                gap = (gap + 1) & mask
+            other = (gap + 1) & mask
+            while table[other] != _EMPTY:
+                home = keys[table[other]] & mask
+                if (other - home) & mask >= (other - gap) & mask:
+                    table[gap] = table[other]
+                    gap = other
+                other = (other + 1) & mask
+            table[gap] = _EMPTY

@@ -13,35 +13,36 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn import digests
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
-from unlearnspn.derivation import Derivation
 from unlearnspn.errors import LastRecordError
-from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId, require_found
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.interrupts import Uninterrupted
-from unlearnspn.learning import Learner, Place
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
-from unlearnspn.network import Node
 from unlearnspn.publishing import Publication
 from unlearnspn.rare_categories import Change, HiddenCells, leave_out, plan_change
 from unlearnspn.records import Records, Staged
-from unlearnspn.report import Report
-from unlearnspn.revision import Revision
 from unlearnspn.schema import Kind, Schema
-from unlearnspn.slices import Rows, Slice
+from unlearnspn.slices import Rows
+from unlearnspn.spn import digest
+from unlearnspn.spn.derive import Derivation
+from unlearnspn.spn.learn_spn import learn_spn
+from unlearnspn.spn.learner import Learner
+from unlearnspn.spn.node import Node, Place, copy_network
+from unlearnspn.spn.report import Report
+from unlearnspn.spn.unlearn_spn import Change as NodeChange
+from unlearnspn.spn.unlearn_spn import Revision
+from unlearnspn.spn.views import ShownNode, show
 from unlearnspn.table_size import counted, min_rows_among, n_bins_among, sized_alike
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
-from unlearnspn.touched import EVERYTHING, Touched
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,13 @@ class Settings:
     @cached_property
     def released(self) -> bytes:
         """Fingerprint of what a released model shows of the settings: schema and leaves."""
-        return fingerprint([self.schema.digest(), *map(digests.describe, (*self.leaves, self.tree))])
+        return fingerprint([self.schema.digest(), *map(digest.describe, (*self.leaves, self.tree))])
 
     @cached_property
     def all(self) -> bytes:
         """Fingerprint of everything."""
         numbers = struct.pack("<QqQ", self.seed, self.min_rows or 0, self.n_bins or 0)
-        blocks = [digests.describe(block) for block in (self.independence, self.clustering)]
+        blocks = [digest.describe(block) for block in (self.independence, self.clustering)]
         target = [] if self.target is None else [struct.pack("<q", self.target)]
         rare = [] if self.min_category_count == 1 else [b"rare", struct.pack("<q", self.min_category_count)]
         return fingerprint([self.released, numbers, *blocks, *target, *rare])
@@ -88,7 +89,7 @@ class Settings:
     @property
     def root_place(self) -> Place:
         """Where the root of a network stands."""
-        return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"), keeps_rows=False)
+        return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"))
 
     def min_rows_among(self, n_records: int) -> int:
         """Return up to how many records a node is not split if there are so many in all."""
@@ -136,11 +137,11 @@ class Model:
     asked for meanwhile. Whoever reads the records and the network themselves has to keep requests away.
     """
 
-    def __init__(self, settings: Settings, records: Records, learner: Learner, network: FlatNetwork) -> None:
+    def __init__(self, settings: Settings, records: Records, learner: Learner, root: Node) -> None:
         self.settings = settings
         self.records = records
         self.learner = learner
-        self.network = network
+        self.root = root
         #: What the records' table was like, so that tables are given back alike.
         self.origin: Origin | None = None
         #: The type of the array in which classes are given back; empty for the one that suits them.
@@ -149,10 +150,8 @@ class Model:
         self.hidden = HiddenCells()
         #: The records that the last request did not speak of, but gave other slots; and the slots that they had.
         self.moved: tuple[list[RecordId], Rows] = ([], np.zeros(0, np.int64))
-        #: Whether somebody wants to know what requests touch; and what the last one did.
-        self.is_watched = False
-        self.touched: Touched = EVERYTHING
-        #: None while nodes may be marked as not digested.
+        #: The nodes that the last request has taken out of the network.
+        self.dropped: list[Node] = []
         self._digests: tuple[str, str] | None = None
         self._derivation = Derivation()
         self._publication = Publication(Facts(len(records)))
@@ -178,17 +177,14 @@ class Model:
     def of(cls, settings: Settings, records: Records) -> Model:
         """Learn from records that were coded already."""
         learner = settings.learner(records, records.encoding)
-        network = FlatNetwork(learner.inside)
-        network.root = network.grow(learner, settings.root_place, records.rows)
-        network.trim()
-        return cls(settings, records, learner, network)
+        return cls(settings, records, learner, learn_spn(learner, settings.root_place, records.rows))
 
     def snapshot(self) -> Model:
         """Return a model of its own, which no request to this one changes."""
         records = self.records.copied()
         learner = self.settings.learner(records, records.encoding)
-        taken = Model(self.settings, records, learner, self.network.compacted())
-        taken.origin, taken.label_dtype, taken.is_watched = self.origin, self.label_dtype, self.is_watched
+        taken = Model(self.settings, records, learner, copy_network(self.root))
+        taken.origin, taken.label_dtype = self.origin, self.label_dtype
         taken.hidden = HiddenCells(self.hidden)
         return taken
 
@@ -209,10 +205,9 @@ class Model:
         """Learn from scratch on the records now held."""
         return self.learn_alike(*self.export())
 
-    @property
-    def root(self) -> Node:
-        """The network as it is now, for reading."""
-        return self.network.show(self.learner, self.network.root)
+    def show(self) -> ShownNode:
+        """Return the network as it is now, for reading."""
+        return show(self.learner, self.root, self.records.rows)
 
     @property
     def ids(self) -> list[RecordId]:
@@ -249,8 +244,8 @@ class Model:
 
     def _derive(self) -> Circuit:
         self._digest()  # which names the parts that can be taken over
-        layout = lower(self._derivation.express(self.learner, self.network))
-        return Circuit(layout, _domains(self.settings, self.records), self.origin)
+        layout = lower(self._derivation.express(self.learner, self.root))
+        return Circuit(layout, _domains(self.settings, self.learner), self.origin)
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
@@ -268,10 +263,9 @@ class Model:
     def digests(self) -> tuple[str, str]:
         """The digests of the released model, and everything kept; what did not change is not hashed again."""
         known = self._publication.facts.digests
-        return self.settle() if known is None else known
+        return self._settle() if known is None else known
 
-    def settle(self) -> tuple[str, str]:
-        """Digest again what a dry run has touched, and return the digests."""
+    def _settle(self) -> tuple[str, str]:
         with self._publication.derivation:
             return self._digest()
 
@@ -285,13 +279,13 @@ class Model:
 
     def digest_as(self, learner: Learner, totals: Totals, multiset: Any, change: Change) -> tuple[str, str]:
         """Digest the network as it is, with what will be true of the records."""
-        released, kept = digests.digest_network(learner, self.network)
+        released, kept = digest.digest_network(learner, self.root)
         records = multiset.tobytes()
         if self.settings.without_rare:
             records += self.hidden.digest_after(change.drop, change.add)
         return (
-            digests.model_digest(learner, released, self.settings.released),
-            digests.state_digest(learner, kept, self.settings.all, totals, records),
+            digest.model_digest(learner, released, self.settings.released),
+            digest.state_digest(learner, kept, self.settings.all, totals, records),
         )
 
     def revise(
@@ -312,14 +306,13 @@ class Model:
         change = self._plan(minus, ids, table)
         slots = self.records.find(change.minus) if change.moved else slots
         with Uninterrupted() as uninterrupted:
-            request = _Request(self, self.records.stage(slots, change.ids, change.table), change)
+            request = _Request(self, self._stage(slots, change), change)
             try:
                 request.carry_out(uninterrupted.except_here)
             except BaseException:
                 request.take_back()
                 raise
             if dry_run:
-                request.note_touched()
                 request.take_back()
             else:
                 request.commit()
@@ -340,6 +333,18 @@ class Model:
             dry_run=dry_run,
         )
 
+    def _stage(self, slots: Rows, change: Change) -> Staged:
+        """Write new records into free slots."""
+        try:
+            return self.records.stage(slots, change.ids, change.table)
+        except BaseException:
+            self.look_anew()
+            raise
+
+    def look_anew(self) -> None:
+        """Look at the records anew, after room that was made for others has been given back."""
+        self.learner = self.settings.learner(self.records, self.records.encoding)
+
     def _plan(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None) -> Change:
         """Return what a request changes of what the network sees."""
         settings = self.settings
@@ -349,17 +354,17 @@ class Model:
         return plan_change(self.records, self.hidden, settings.without_rare, least, minus, ids, table)
 
 
-def _domains(settings: Settings, records: Records) -> Domains:
+def _domains(settings: Settings, learner: Learner) -> Domains:
     """Return what a circuit shows of the columns."""
     schema = settings.schema
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
-    identifying = records.identifying
+    identifying = learner.records.identifying
     columns = [
         Domain(
             v.name,
             v.kind,
             v.family,
-            leaf.categories(Slice(records, records.encoding, scope, 0)),
+            leaf.categories(learner.slice(scope, 0)),
             v.name in identifying,
         )
         for v, leaf, scope in zip(schema.variables, settings.leaves, scopes, strict=True)
@@ -373,11 +378,10 @@ def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Tabl
     seen, _ = leave_out(table, ids, settings.without_rare, settings.min_category_count)
     records = Records.learn(settings.schema, settings.seed, n_bins, ids, seen, digested=False)
     learner = settings.learner(records, records.encoding, keeps_answers=False)
-    network = FlatNetwork(learner.inside)
-    network.root = network.grow(learner, settings.root_place, records.rows)
-    digests.digest_network(learner, network)  # which names the parts that are alike
-    layout = lower(Derivation().express(learner, network))
-    return Circuit(layout, _domains(settings, records), table.origin)
+    root = learn_spn(learner, settings.root_place, records.rows)
+    digest.digest_network(learner, root)  # which names the parts that are alike
+    layout = lower(Derivation().express(learner, root))
+    return Circuit(layout, _domains(settings, learner), table.origin)
 
 
 class _Request:
@@ -402,10 +406,12 @@ class _Request:
         self._n_records = n_records - staged.minus.size + staged.plus.size
         #: Whether leaves and bins are to be of the size that they have.
         self._sized_alike = sized_alike(n_records, self._n_records)
-        self.revision = Revision(model.learner, model.network)
+        self._root_before = model.root
+        self.revision = Revision(model.learner)
 
     def carry_out(self, interruptible: Callable[[], AbstractContextManager[None]]) -> None:
         """Bring the network to where the change leads; where that takes long Ctrl-C may come."""
+        self.revision.interruptible = interruptible
         model, staged, records = self.model, self.staged, self.model.records
         encoding = staged.encoding
         afresh = self._rebinned() or (encoding is not records.encoding and encoding.crowded)
@@ -415,10 +421,9 @@ class _Request:
                 self._learn_afresh(records.rows_after(staged.minus, staged.plus))
             return
         if self.recoded:
-            with interruptible():
-                self._learn_recoded(records.rows_after(staged.minus, staged.plus))
+            self._learn_recoded(records.rows_after(staged.minus, staged.plus))
         else:
-            self._revise(interruptible)
+            self._revise()
         self.digests = model.digest_as(self._learner, staged.totals, staged.multiset, self.change)
 
     def _rebinned(self) -> bool:
@@ -430,13 +435,11 @@ class _Request:
         return n_bins != records.n_bins and bool(records.is_numeric.any())
 
     def _coded_alike(self) -> bool:
-        """Tell whether the values have the codes that they had, and sums the limbs."""
+        """Tell whether the values have the codes that they had."""
         staged, records = self.staged, self.model.records
-        same_codes = staged.encoding is records.encoding or staged.encoding.codes_like(records.encoding)
-        windows, before = staged.totals.windows, records.totals.windows
-        return same_codes and (windows is before or np.array_equal(windows, before))
+        return staged.encoding is records.encoding or staged.encoding.codes_like(records.encoding)
 
-    def _revise(self, interruptible: Callable[[], AbstractContextManager[None]]) -> None:
+    def _revise(self) -> None:
         model, staged, records = self.model, self.staged, self.model.records
         if staged.encoding is not records.encoding:
             # What is about to vanish must still be known while it is taken out.
@@ -446,25 +449,23 @@ class _Request:
         elif staged.plus.size:
             # Room may have been made for new records.
             self._learner = self.revision.learner = self._learner_of(records, records.encoding)
+        minus, plus = np.sort(staged.minus), np.sort(staged.plus)
+        change = NodeChange(minus, plus, lambda: records.rows_after(minus, plus))
         if self._sized_alike or model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
-            self.revision.revise(staged.minus, staged.plus, interruptible)
+            model.root = self.revision.unlearn_spn(model.root, change)
         else:
             self._learner = self.revision.learner = self._learner_of(records, staged.encoding)
-            rows = records.rows_after(staged.minus, staged.plus)
-            with interruptible():
-                self.revision.learn_anew(model.settings.root_place, rows)
+            model.root = self.revision.learn_anew(model.root, change)
 
     def _learner_of(self, records: Records, encoding: Encoding) -> Learner:
         """Return the learner for as many records as there will be."""
         return self.model.settings.learner(records, encoding, self._n_records)
 
     def _learn_recoded(self, rows: Rows) -> None:
-        settings = self.model.settings
         self._records = self.model.records.recoded(self.staged)
-        self._learner = self._learner_of(self._records, self.staged.encoding)
-        self.revision.learner = self._learner
-        self.model.network.inside = self._learner.inside
-        self.revision.learn_anew(settings.root_place, rows)
+        self._learner = self.revision.learner = self._learner_of(self._records, self.staged.encoding)
+        change = NodeChange(self.staged.minus, self.staged.plus, lambda: rows)
+        self.model.root = self.revision.learn_anew(self.model.root, change)
 
     def _learn_afresh(self, rows: Rows) -> None:
         """Learn from scratch, staged records among others."""
@@ -477,19 +478,11 @@ class _Request:
 
     def take_back(self) -> None:
         """Leave everything as it was."""
-        self.model._digests = None
+        self.model.root = self._root_before
         self.revision.take_back()
-        self.model.network.inside = self.model.learner.inside
-        self.model.network.outdated.clear()
         self.model.records.discard(self.staged)
         if self.staged.plus.size:
-            # Room that was made for new records has been given back.
-            self.model.learner = self.model.settings.learner(self.model.records, self.model.records.encoding)
-
-    def note_touched(self) -> None:
-        """Tell what has been touched, or will be; taking a change back leaves nodes without digests."""
-        if self.model.is_watched:
-            self.model.touched = Touched(self.revision.touched())
+            self.model.look_anew()
 
     def commit(self) -> None:
         """Make the change real, wipe what it removes, and publish the model as it is then."""
@@ -505,17 +498,14 @@ class _Request:
         if self.recoded:
             model._derivation = Derivation()
         if self._fresh is not None:
-            model.records, model.network, model.learner = self._fresh.records, self._fresh.network, self._fresh.learner
-            model.touched = EVERYTHING
+            model.dropped = list(model.root.walk())
+            model.records, model.root, model.learner = self._fresh.records, self._fresh.root, self._fresh.learner
             return
         if self._records is not None:
             model.records.adopt_codes(self._records)
         model.records.commit(self.staged)
-        self.note_touched()
-        if self.revision.commit():
-            model.touched = EVERYTHING
+        model.dropped = self.revision.dropped
         if self._records is not None:
             self._learner = model.settings.learner(model.records, model.records.encoding)
         model.learner = self._learner
-        model._derivation.forget(model.network.outdated)
-        model.network.outdated.clear()
+        model._derivation.forget(self.revision.outdated)

@@ -6,21 +6,23 @@ its categories, each of which is salted with its column.
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
+import cython
 import numpy as np
 import numpy.typing as npt
+from cython.cimports.libc.stdlib import calloc, free
+from cython.cimports.unlearnspn.blake2b import digest_words
+from cython.cimports.unlearnspn.const_types import const_int16, const_int32, const_level
 
-from unlearnspn.blake2 import DIGEST_WORDS, Lines, total_digest
-from unlearnspn.coding import IS_NUMERIC, LEVELS_START, PLACE, Columns, Digests, Levels
-from unlearnspn.compiling import late_kernel
-from unlearnspn.exact_sum import Bits, Rows
-from unlearnspn.hashing import Keys
+from unlearnspn.coding import DIGEST_WORDS, IS_NUMERIC, LEVELS_START, PLACE
 
 Multiset = npt.NDArray[np.uint64]
+Array = npt.NDArray[np.generic]
 
-#: Lines of so many records at a time take little memory.
-_AT_A_TIME = 1 << 16
+_N_WORDS = cython.declare(cython.Py_ssize_t, DIGEST_WORDS)
+_BLOCK_WORDS = cython.declare(cython.Py_ssize_t, 16)
+_IS_NUMERIC = cython.declare(cython.Py_ssize_t, IS_NUMERIC)
+_PLACE = cython.declare(cython.Py_ssize_t, PLACE)
+_LEVELS_START = cython.declare(cython.Py_ssize_t, LEVELS_START)
 
 
 def no_records() -> Multiset:
@@ -29,45 +31,75 @@ def no_records() -> Multiset:
 
 
 def digest_records(
-    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Digests, rows: Rows
+    columns: cython.longlong[:, ::1],
+    keys: cython.ulonglong[::1],
+    bits: cython.longlong[:, ::1],
+    levels: Array,
+    level_digests: cython.ulonglong[:, ::1],
+    rows: cython.longlong[::1],
 ) -> Multiset:
     """Digest some records: who they are, their numbers bit by bit, and the digests of their categories."""
-    words, width = level_digests.view(np.int64), 1 + bits.shape[1] + DIGEST_WORDS
-    if rows.size == 1:
-        line = np.zeros((1, width), np.int64)
-        _write_records(columns, keys, bits, levels, words, rows, line)
-        return np.frombuffer(blake2b(line.tobytes()).digest(), "<u8")
+    n_words: cython.Py_ssize_t = 1 + bits.shape[1] + _N_WORDS
     total = no_records()
-    for start in range(0, rows.size, _AT_A_TIME):
-        some = rows[start : start + _AT_A_TIME]
-        lines = np.zeros((some.size, width), np.int64)
-        _write_records(columns, keys, bits, levels, words, some, lines)
-        total += total_digest(lines)
+    sums: cython.ulonglong[::1] = total
+    short_levels: const_int16[:, ::1]
+    long_levels: const_int32[:, ::1]
+    # Behind the words that are digested there are zeros up to the end of a block.
+    line: cython.p_ulonglong = cython.cast(
+        cython.p_ulonglong, calloc(n_words + _BLOCK_WORDS, cython.sizeof(cython.ulonglong))
+    )
+    if not line:
+        raise MemoryError
+    try:
+        if levels.itemsize == 2:
+            short_levels = levels
+            with cython.nogil:
+                _add_digests(columns, keys, bits, short_levels, level_digests, rows, line, sums)
+        else:
+            long_levels = levels
+            with cython.nogil:
+                _add_digests(columns, keys, bits, long_levels, level_digests, rows, line, sums)
+    finally:
+        free(line)
     return total
 
 
-def _steps_of_writing(
-    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Lines, rows: Rows, lines: Lines
-) -> int:
-    return 200 * int(rows.size)
-
-
-@late_kernel(_steps_of_writing)
-def _write_records(
-    columns: Columns, keys: Keys, bits: Bits, levels: Levels, level_digests: Lines, rows: Rows, lines: Lines
-) -> None:
-    """Write each record as a line of words, where there are zeros: its key, its numbers, the sum of its categories'."""
-    n_numbers = bits.shape[1]
-    for i in range(rows.size):
-        row, line = rows[i], lines[i]
-        line[0] = np.int64(keys[row])
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_digests(
+    columns: cython.longlong[:, ::1],
+    keys: cython.ulonglong[::1],
+    bits: cython.longlong[:, ::1],
+    levels: const_level[:, ::1],
+    level_digests: cython.ulonglong[:, ::1],
+    rows: cython.longlong[::1],
+    line: cython.p_ulonglong,
+    sums: cython.ulonglong[::1],
+) -> cython.void:
+    """Add the digest of each record: of a line of its key, its numbers, and the sum of its categories' digests."""
+    digest = cython.declare(cython.ulonglong[8])
+    n_numbers: cython.Py_ssize_t = bits.shape[1]
+    row: cython.Py_ssize_t
+    level: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        line[0] = keys[row]
         for j in range(n_numbers):
-            line[1 + j] = bits[row, j]
-        total = line[1 + n_numbers :]
-        for v in range(len(columns)):
-            if not columns[v, IS_NUMERIC]:
-                level = levels[row, columns[v, PLACE]]
-                if level >= 0:
-                    place = np.uint64(columns[v, LEVELS_START] + level)
-                    for k in range(DIGEST_WORDS):
-                        total[k] += level_digests[place, k]
+            line[1 + j] = cython.cast(cython.ulonglong, bits[row, j])
+        for k in range(_N_WORDS):
+            line[1 + n_numbers + k] = 0
+        for v in range(columns.shape[0]):
+            if columns[v, _IS_NUMERIC]:
+                continue
+            level = levels[row, columns[v, _PLACE]]
+            if level >= 0:
+                for k in range(_N_WORDS):
+                    line[1 + n_numbers + k] += level_digests[columns[v, _LEVELS_START] + level, k]
+        digest_words(line, 1 + n_numbers + _N_WORDS, digest)
+        for k in range(_N_WORDS):
+            sums[k] += digest[k]

@@ -25,18 +25,19 @@ from unlearnspn.coding import (
     Levels,
     NumericCoder,
 )
-from unlearnspn.compiling import IN, late_kernel, per_row
 from unlearnspn.errors import RecordIdError
-from unlearnspn.exact_sum import N_PARTS, Rows, add_values, count_parts, plain
 from unlearnspn.hashing import Keys, derive_key
 from unlearnspn.identifying import identifies
 from unlearnspn.ids import RecordId, record_key, record_keys
 from unlearnspn.key_index import KeyIndex
 from unlearnspn.multiset import Multiset, digest_records, no_records
 from unlearnspn.schema import Kind, Schema
+from unlearnspn.statistics.column_sums import Rows, add_values, count_parts
+from unlearnspn.statistics.column_totals import shift_totals
+from unlearnspn.statistics.moments import N_PARTS
 from unlearnspn.tables import Category, Column, Family, Table
 from unlearnspn.threads import n_cores
-from unlearnspn.totals import Totals, relaid, shift_totals
+from unlearnspn.totals import Totals, relaid
 
 T = TypeVar("T", bound=np.generic)
 
@@ -157,8 +158,9 @@ class Records:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays may come from a file that is mapped read-only, but requests write into them.
         vars(self).update(state)
-        for name in _BY_SLOT:
+        for name in (*_BY_SLOT, "is_numeric", "place"):
             setattr(self, name, np.require(getattr(self, name), requirements="W"))
+        self.totals = Totals(*[np.require(array, requirements="W") for array in self.totals])
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -337,7 +339,7 @@ class Records:
 
         def total(v: int) -> None:
             place = int(self.place[v])
-            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, plain(totals.window(v)), IN)
+            add_values(totals.sums, int(totals.starts[v]), bits, rows, place, totals.window(v), 1)
             values = self.values[rows, place]
             key, moments = _variable_key(v), totals.moments(v)
             coders[v], totals.slack[v] = NumericCoder.learn(key, values, self.n_bins, moments)
@@ -367,8 +369,10 @@ class Records:
     def _release(self, rows: Rows) -> None:
         if rows.size == 0:
             return
-        _wipe(self.live, self.keys, self.values, self.levels, self.codes, self.features, rows)
-        self.ids[rows] = 0
+        # An index that is a number is sooner read than an array of one.
+        slots = int(rows[0]) if rows.size == 1 else rows
+        for name in _BY_SLOT:
+            getattr(self, name)[slots] = 0
         self.free.extend(rows.tolist())
 
     def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> tuple[Encoding, Totals]:
@@ -379,7 +383,7 @@ class Records:
         totals, bits = before.copied(), self.values.view(np.int64)
         columns = encoding.columns(self.is_numeric, self.place)
         found = np.zeros(len(columns), np.uint8)
-        if shift_totals(columns, bits, self.levels, minus, plus, *totals, found):
+        if shift_totals(columns, bits, self.levels, minus, plus, totals, found):
             return encoding, totals
         totals = relaid(totals, before, found, bits, self.place, minus, plus)
         coders = list(encoding.coders)
@@ -435,11 +439,18 @@ class Records:
     def _digest(self, rows: Rows, encoding: Encoding) -> Multiset:
         """Digest some records, for the digest of all."""
         columns, bits = encoding.columns(self.is_numeric, self.place), self.values.view(np.int64)
-        return digest_records(columns, self.keys, bits, self.levels, encoding.level_digests, rows)
+
+        def digest(some: Rows) -> Multiset:
+            return digest_records(columns, self.keys, bits, self.levels, encoding.level_digests, some)
+
+        if rows.size <= _MANY:
+            return digest(rows)
+        with ThreadPoolExecutor(n_cores()) as pool:
+            return sum(pool.map(digest, np.array_split(rows, n_cores())), no_records())
 
 
 def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bool) -> None:
-    """Do something with each variable, several at a time if they are long: kernels do not need Python's lock."""
+    """Do something with each variable, several at a time if they are long: compiled code needs no lock of Python's."""
     if not parallel or len(variables) < 2:
         for v in variables:
             act(v)
@@ -465,21 +476,6 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
         old, start = totals.level_counts[encoding.level_starts[v] : encoding.level_starts[v + 1]], fresh.level_starts[v]
         counts[start : start + old.size] = old
     return fresh, totals._replace(level_counts=counts)
-
-
-@late_kernel(per_row(10))
-def _wipe(
-    live: npt.NDArray[np.bool_],
-    keys: Keys,
-    values: Floats,
-    levels: Levels,
-    codes: Codes,
-    features: Features,
-    rows: Rows,
-) -> None:
-    for row in rows:
-        live[row], keys[row] = False, 0
-        values[row], levels[row], codes[row], features[row] = 0.0, 0, 0, 0
 
 
 def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:

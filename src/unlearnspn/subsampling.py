@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.hashing import derive_key, mix_keys
+from unlearnspn.hashing import derive_key
 from unlearnspn.ids import RecordId, record_keys
+from unlearnspn.mixing import mix_keys
 
 #: More would fit into no file's header, and help nobody.
 MOST_MEMBERS = 1000

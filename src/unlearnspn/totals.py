@@ -1,53 +1,22 @@
 """Totals of the columns: exact moments of numbers, counts of categories; they decide how values are coded.
 
-Totals are revised with the records. Almost always the coding stays what it is, and a kernel that needs no exact
-arithmetic can tell so: it only names the columns about which it is not sure.
+Totals are revised with the records, see `shift_totals`; those of disjoint records of one table merge.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.arrays import count_of
-from unlearnspn.coding import (
-    CENTRE,
-    CENTRE_SPACING,
-    IS_NUMERIC,
-    LEVELS_START,
-    PLACE,
-    SCALE,
-    SMALLEST_SCALE,
-    Columns,
-    Encoding,
-    Levels,
-)
-from unlearnspn.compiling import IN, OUT, kernel, late_kernel
-from unlearnspn.exact_sum import (
-    FIRST_LIMBS,
-    N_PARTS,
-    Bits,
-    Moments,
-    Rows,
-    Window,
-    Words,
-    add_value,
-    carry,
-    count_parts,
-)
-from unlearnspn.fetching import close_together
-from unlearnspn.hashing import fingerprint, hash_counts
+from unlearnspn.coding import Encoding
+from unlearnspn.hashing import fingerprint
+from unlearnspn.mixing import hash_counts
+from unlearnspn.statistics.column_totals import OTHER_WINDOW, Bits, Flags, Rows
+from unlearnspn.statistics.moments import Moments, Window, Words
 
-Flags = npt.NDArray[np.uint8]
 Counts = npt.NDArray[np.int64]
-
-#: What a kernel found about a column: nothing to do, the coding must be looked at, even its window may be another.
-_SURE, _UNSURE, _OTHER_WINDOW = 0, 1, 2
-
-_ROUNDING = 2.0**-48  # far above what a few dozen roundings of doubles can add up to
 
 
 class Totals(NamedTuple):
@@ -89,6 +58,22 @@ class Totals(NamedTuple):
         parts, sums = self.parts.copy(), self.sums.copy()
         return Totals(parts, self.windows, self.starts, sums, self.level_counts.copy(), self.slack.copy())
 
+    def merge(self, other: Totals) -> Totals:
+        """Return the totals of the records of both, which have none in common and number their levels alike.
+
+        How much slack these have must be found anew.
+        """
+        moments = [
+            self.moments(v).merge(other.moments(v)) if numeric else None for v, numeric in enumerate(self.is_numeric)
+        ]
+        level_counts = self.level_counts + other.level_counts
+        return _laid_out(self.parts + other.parts, moments, level_counts, self.slack).without_slack()
+
+    @property
+    def is_numeric(self) -> npt.NDArray[np.bool_]:
+        """Indexed [variable]: whether it has moments."""
+        return np.diff(self.starts) > 0
+
     def without_slack(self) -> Totals:
         """Return totals that do not tell how many values have left or come since the slack was last found."""
         return self._replace(slack=np.full(self.slack.size, -1))
@@ -100,139 +85,25 @@ class Totals(NamedTuple):
         )
 
 
-@kernel
-def _estimates(sums: Words, at: int, window: tuple[int, int, int]) -> tuple[float, float, float]:
-    """Return mean, mean square and variance of moments as doubles, by Horner's rule."""
-    low, n_first, n_second = window
-    first, second = 0.0, 0.0
-    for limb in range(at + n_first, at, -1):
-        first = first * 4294967296.0 + sums[limb]
-    for limb in range(at + n_first + n_second, at + n_first, -1):
-        second = second * 4294967296.0 + sums[limb]
-    mean = math.ldexp(first / sums[at], int(32 * low - 1074))
-    square = math.ldexp(second / sums[at], int(64 * low - 2148))
-    return mean, square, square - mean * mean
-
-
-@kernel
-def _surely_coded_alike(sums: Words, at: int, window: tuple[int, int, int], scale: float, centre: float) -> bool:
-    """Tell whether scale and centre are sure to be what they were."""
-    if sums[at] == 0 or scale <= SMALLEST_SCALE or not 1e-100 < scale < 1e100:
-        return False
-    mean, square, variance = _estimates(sums, at, window)
-    doubt = _ROUNDING * square
-    if not (variance - doubt > scale * scale and variance + doubt < 4.0 * scale * scale):
-        return False
-    place, doubt = mean / (CENTRE_SPACING * scale) + 0.5, _ROUNDING * (abs(mean) / scale + 1.0)
-    expected = centre / (CENTRE_SPACING * scale)
-    return math.floor(place - doubt) == expected and math.floor(place + doubt) == expected
-
-
-@kernel
-def _count_observed(bits: Bits, lines: Rows, place: int) -> int:
-    """Count the values that are not missing."""
-    observed = 0
-    for line in lines:
-        observed += (bits[line, place] >> 52) & 0x7FF != 0x7FF
-    return observed
-
-
-@kernel
-def _fits(parts: Counts, window: tuple[int, int, int]) -> bool:
-    """Tell whether parts still reach from the window's first to its last, as far as they reach at all."""
-    low, high = -1, 0
-    for part in range(N_PARTS):
-        if parts[part]:
-            low = part if low < 0 else low
-            high = part
-    low = max(low, 0)
-    return low == window[0] and high - low + FIRST_LIMBS == window[1]
-
-
-@kernel
-def _count_levels(level_counts: Counts, start: int, levels: Levels, place: int, rows: Rows, sign: int) -> None:
-    """Count rows out, or in."""
-    for row in rows:
-        if levels[row, place] >= 0:
-            level_counts[start + levels[row, place]] += sign
-
-
-@kernel
-def _all_occur(level_counts: Counts, start: int, levels: Levels, place: int, rows: Rows) -> bool:
-    """Tell whether all levels of some rows occur."""
-    for row in rows:
-        if levels[row, place] >= 0 and level_counts[start + levels[row, place]] == 0:
-            return False
-    return True
-
-
-def _steps_of_shift(columns: Columns, bits: Bits, levels: Levels, minus: Rows, plus: Rows, *_: Counts) -> int:
-    return 20 * len(columns) * int(minus.size + plus.size)
-
-
-@late_kernel(_steps_of_shift)
-def shift_totals(
-    columns: Columns,
-    bits: Bits,
-    levels: Levels,
-    minus: Rows,
-    plus: Rows,
-    parts: Counts,
-    windows: Counts,
-    starts: Counts,
-    sums: Words,
-    level_counts: Counts,
-    slack: Counts,
-    found: Flags,
-) -> bool:
-    """Take rows out of totals and put others in; tell whether the coding is sure to stay.
-
-    Write of each variable whether it is, where there are zeros. Sums whose window does not fit any more are left alone.
-    """
-    numbers = columns.view(np.float64)
-    minus_bits, minus_lines = close_together(bits, minus)
-    plus_bits, plus_lines = close_together(bits, plus)
-    minus_levels, minus_rows = close_together(levels, minus)
-    plus_levels, plus_rows = close_together(levels, plus)
-    for v in range(len(columns)):
-        place = columns[v, PLACE]
-        if not columns[v, IS_NUMERIC]:
-            start = columns[v, LEVELS_START]
-            _count_levels(level_counts, start, minus_levels, place, minus_rows, OUT)
-            _count_levels(level_counts, start, plus_levels, place, plus_rows, IN)
-            stays = _all_occur(level_counts, start, minus_levels, place, minus_rows)
-            found[v] = _SURE if stays else _UNSURE
-            continue
-        window = (windows[v, 0], windows[v, 1], windows[v, 2])
-        slack[v] -= _count_observed(minus_bits, minus_lines, place) + _count_observed(plus_bits, plus_lines, place)
-        count_parts(minus_bits, minus_lines, place, parts[v], OUT)
-        count_parts(plus_bits, plus_lines, place, parts[v], IN)
-        if not _fits(parts[v], window):
-            found[v] = _OTHER_WINDOW
-            continue
-        at = starts[v]
-        for line in minus_lines:
-            add_value(sums, at, minus_bits[line, place], window, OUT)
-        for line in plus_lines:
-            add_value(sums, at, plus_bits[line, place], window, IN)
-        carry(sums, at, window)
-        if slack[v] < 0 or not _surely_coded_alike(sums, at, window, numbers[v, SCALE], numbers[v, CENTRE]):
-            found[v] = _UNSURE
-    return count_of(found, _SURE) == found.size
-
-
 def relaid(totals: Totals, before: Totals, found: Flags, bits: Bits, place: Counts, minus: Rows, plus: Rows) -> Totals:
-    """Return totals with new windows for the columns that a kernel found to need others."""
-    moments = {}
-    for v in np.flatnonzero(found == _OTHER_WINDOW).tolist():
-        values = bits.view(np.float64)
-        left, came = (Moments.of(values, rows, int(place[v])) for rows in (minus, plus))
-        moments[v] = before.moments(v).minus(left).plus(came)
-    if not moments:
+    """Return totals with new windows for the columns that were found to need others."""
+    if not (found == OTHER_WINDOW).any():
         return totals
-    is_numeric = np.diff(totals.starts) > 0
-    fresh = Totals.of(totals.parts, is_numeric, 0)._replace(level_counts=totals.level_counts, slack=totals.slack)
-    for v in np.flatnonzero(is_numeric).tolist():
-        known = moments.get(v) or totals.moments(v)
-        fresh.sums[fresh.starts[v] : fresh.starts[v + 1]] = known.to_words(fresh.window(v))
-    return fresh
+    moments: list[Moments | None] = []
+    for v, numeric in enumerate(totals.is_numeric):
+        if found[v] == OTHER_WINDOW:
+            left, came = (Moments.of(bits.view(np.float64), rows, int(place[v])) for rows in (minus, plus))
+            moments.append(before.moments(v).minus(left).merge(came))
+        else:
+            moments.append(totals.moments(v) if numeric else None)
+    return _laid_out(totals.parts, moments, totals.level_counts, totals.slack)
+
+
+def _laid_out(parts: Counts, moments: list[Moments | None], level_counts: Counts, slack: Counts) -> Totals:
+    """Return totals with the windows that the parts of exponents need; None is in place of a category's moments."""
+    is_numeric = np.array([each is not None for each in moments], np.bool_)
+    totals = Totals.of(parts, is_numeric, 0)._replace(level_counts=level_counts, slack=slack)
+    for v, each in enumerate(moments):
+        if each is not None:
+            totals.sums[totals.starts[v] : totals.starts[v + 1]] = each.to_words(totals.window(v))
+    return totals

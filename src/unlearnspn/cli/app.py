@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from unlearnspn import __version__
-from unlearnspn.bench import commands as bench
 from unlearnspn.cli import asking, demonstrating, evidence, holding, keys, lifecycle, looking, recording, removing
 from unlearnspn.cli.group import GuardedGroup
 
@@ -39,4 +38,3 @@ def main(
 
 for group in (lifecycle, recording, removing, holding, asking, looking, evidence, keys, demonstrating):
     group.register(app)
-app.add_typer(bench.app, name="bench")

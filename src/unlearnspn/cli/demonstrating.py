@@ -12,20 +12,8 @@ from unlearnspn.cli.group import examples
 
 def run_demo(
     removals: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How many patients to remove one by one, and as many again in one batch; 5 if nothing else is said, "
-            "and 50 with --times.",
-        ),
-    ] = None,
-    times: Annotated[
-        bool,
-        typer.Option(
-            "--times",
-            help="Show times, too, of a larger table; compiles everything first, which takes about a minute once.",
-        ),
-    ] = False,
+        int, typer.Option(min=1, help="How many patients to remove one by one, and as many again in one batch.")
+    ] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Who is held out and removed; also the seed of the model.")] = 0,
     progress: Annotated[bool, typer.Option(help="Show a progress bar.")] = True,
 ) -> None:
@@ -35,18 +23,15 @@ def run_demo(
     """
     from unlearnspn import demo  # noqa: PLC0415
 
-    size = demo.MANY if times else demo.FEW
-    removals = removals or size.removals
-    if removals > size.max_removals:
+    if removals > demo.MAX_REMOVALS:
         raise typer.BadParameter(
-            f"{removals} is more than {size.max_removals} of {size.n_patients} patients: some must be left",
+            f"{removals} is more than {demo.MAX_REMOVALS} of {demo.N_PATIENTS} patients: some must be left",
             param_hint="--removals",
         )
-    plan = demo.make_plan(size, removals, seed)
-    if not demo.run(Console(highlight=False), plan, times, progress=progress):
+    if not demo.run(Console(highlight=False), demo.make_plan(removals, seed), progress=progress):
         raise typer.Exit(1)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("demo", epilog=examples("demo", "demo --times", "demo --removals 20 --seed 3"))(run_demo)
+    app.command("demo", epilog=examples("demo", "demo --removals 20 --seed 3"))(run_demo)

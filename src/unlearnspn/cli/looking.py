@@ -20,7 +20,7 @@ from unlearnspn.cli.opening import open_vault, require_free, write_new
 from unlearnspn.cli.output import console, print_json, print_notice
 
 if TYPE_CHECKING:
-    from unlearnspn.views import NodeView
+    from unlearnspn.spn.views import NodeView
 
 _SHOWN_CHILDREN = 12
 

@@ -19,8 +19,10 @@ Labels = npt.NDArray[np.int64]
 class Clustering(Protocol[S]):
     """A partition of the records of a node, learned into statistics `S` that can be revised.
 
-    The statistics are immutable and a pure function of the set of records: `revise(learn(A | B), B, C)` must equal
-    `learn(A | C)`. Which cluster a record belongs to depends on them and on the record alone.
+    The statistics are a pure function of the set of records: `revise(learn(A | B), B, C)` must equal `learn(A | C)`.
+    Which cluster a record belongs to depends on them and on the record alone. A revision leaves them as they were and
+    returns others; or it changes them in place and returns them, which says that every record stays in its cluster, and
+    that the opposite revision takes all back; then they have a method `copy`.
     `unlearnspn.checks.check_clustering` runs the contract.
     """
 
@@ -28,7 +30,11 @@ class Clustering(Protocol[S]):
         """Find the clusters of some rows."""
 
     def revise(self, statistics: S, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> S:
-        """Take rows out and put others in; `rows()` lists those that are there afterwards."""
+        """Take rows out and put others in; `rows()` lists those that are there afterwards.
+
+        Returns the same object, changed, or another one, and then the given one is what it was. What is changed in
+        place must become what it was by the opposite revision, and have a method `copy`.
+        """
 
     def assign(self, statistics: S, data: Slice, rows: Rows) -> Labels:
         """Return the cluster of each row."""

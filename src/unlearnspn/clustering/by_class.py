@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,10 @@ class Split(NamedTuple):
 
     clusters: Any
     classes: Classes | None
+
+    def copy(self) -> Split:
+        """Return statistics that no change to these reaches."""
+        return Split(_copy(self.clusters), self.classes)
 
 
 @dataclass(frozen=True)
@@ -50,19 +55,31 @@ class ByClass:
         )
 
     def revise(self, statistics: Split, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Split:
-        """Take rows out and put others in."""
+        """Take rows out and put others in; in place only where clusters are, and still split the rows."""
         clusters, classes = statistics
 
         def ask_clustering() -> Any:
             if clusters is None:
                 return self.clustering.learn(data, rows())
-            return self.clustering.revise(clusters, data, minus, plus, rows)
+            if classes is not None:
+                # Where classes split the rows, the clusters that rows come by are none of the clustering's.
+                return self.clustering.revise(_copy(clusters), data, minus, plus, partial(rows))
+            revised = self.clustering.revise(clusters, data, minus, plus, rows)
+            if revised is clusters and not self._splits(revised):
+                # It is not for these alone to say what was asked, so those from before stay as they were.
+                revised = _copy(clusters)
+                self.clustering.revise(clusters, data, plus, minus, rows_before)
+            return revised
+
+        def rows_before() -> Rows:
+            return np.union1d(np.setdiff1d(rows(), plus), minus)
 
         def count() -> Classes:
             return self._count(data, rows(), plus[:0]) if classes is None else self._count(data, plus, minus, classes)
 
         n_rows = int(self.sizes(statistics).sum()) + plus.size - minus.size
-        return self._split(data, n_rows, ask_clustering, count)
+        revised = self._split(data, n_rows, ask_clustering, count)
+        return revised if clusters is None or revised.clusters is not clusters else statistics
 
     def assign(self, statistics: Split, data: Slice, rows: Rows) -> Labels:
         """Return the cluster of each row, or the place of its class."""
@@ -102,9 +119,12 @@ class ByClass:
         clusters = None
         if n_rows > self.min_rows or not concerned:
             clusters = ask_clustering()
-            if not concerned or np.count_nonzero(self.clustering.sizes(clusters)) > 1:
+            if not concerned or self._splits(clusters):
                 return Split(clusters, None)
         return Split(clusters, count())
+
+    def _splits(self, clusters: Any) -> bool:
+        return bool(np.count_nonzero(self.clustering.sizes(clusters)) > 1)
 
     def _count(self, data: Slice, plus: Rows, minus: Rows, before: Classes | None = None) -> Classes:
         """Count the classes of some rows, added to and taken from those there were before."""
@@ -120,3 +140,8 @@ class ByClass:
 
     def _levels(self, data: Slice, rows: Rows) -> Counts:
         return np.asarray(data.records.levels[rows, data.records.place[self.target]], np.int64)
+
+
+def _copy(clusters: Any) -> Any:
+    """Return statistics that may be changed in place; those that cannot be copied are never changed."""
+    return clusters.copy() if hasattr(clusters, "copy") else clusters

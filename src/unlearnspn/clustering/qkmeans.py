@@ -10,19 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
+from functools import lru_cache
+from typing import Any
 
 from unlearnspn.clustering.base import Labels
-from unlearnspn.clustering.columns import label
-from unlearnspn.clustering.lloyd import go_on, learn_rounds, revise_rounds
-from unlearnspn.clustering.rounds import describe_rounds, line_width, rounds_at
-from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.clustering.space import Space, line_offsets
 from unlearnspn.coding import FEATURE_STD
-from unlearnspn.exact_sum import Words
-from unlearnspn.hashing import fingerprint
-from unlearnspn.slices import Counts, Rows, Slice
+from unlearnspn.slices import Counts, Rows
+from unlearnspn.statistics.clusters import Clusters
+from unlearnspn.statistics.space import Space
 from unlearnspn.table_size import n_clusters_among
 
 _WIDEST_SPACING = 2.0**31  # far beyond any feature: wider lattices have but one point left, too
@@ -44,60 +39,47 @@ class QKMeans:
     epsilon: float | None = None
     max_rounds: int = 0
 
-    def learn(self, data: Slice, rows: Rows) -> Words:
+    def learn(self, data: Any, rows: Rows) -> Clusters:
         """Pick seeds and run the rounds."""
-        return self.learn_from(pick_seeds(self.space(data), rows), data, rows)
+        return Clusters.learn(self.space(data), rows)
 
-    def learn_from(self, seeds: Rows, data: Slice, rows: Rows) -> Words:
-        """Run the rounds from known seeds."""
-        return learn_rounds(self.space(data), seeds, rows)[0]
+    def revise(self, statistics: Clusters, data: Any, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Clusters:
+        """Repeat the rounds with the changed rows; run those on all rows that come out different.
 
-    def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
-        """Repeat the rounds with the changed rows; run those on all rows that come out different."""
-        space, revised = self.space(data), statistics.copy()
-        rounds = rounds_at(revised, 0, int(space.offsets[-1]))
-        holding = revise_rounds(space, rounds, minus, plus)
-        if holding == len(rounds.sums):
-            return revised
-        if holding < 0:
-            return self.learn(data, rows())
-        return go_on(space, rounds, holding, rows())[0]
-
-    def assign(self, statistics: Words, data: Slice, rows: Rows) -> Labels:
-        """Return the nearest final centroid of each row."""
+        Where seeds and centroids hold, the statistics are changed in place and returned; otherwise they stay as they
+        were. If `rows` has an attribute `by_cluster`, that gives the rows cluster by cluster, and where each ends.
+        """
         space = self.space(data)
-        return label(space, rows, rounds_at(statistics, 0, int(space.offsets[-1])).centroids[-1])
+        if statistics.seeds_hold(space, minus, plus):
+            revised = statistics.revise(space, minus, plus)
+            return revised if revised is statistics else revised.go_on(space, rows())
+        by_cluster = getattr(rows, "by_cluster", None)
+        if by_cluster is None or self.max_rounds:
+            return Clusters.learn(space, rows())
+        return statistics.seed_anew(space, *by_cluster())
 
-    def sizes(self, statistics: Words) -> Counts:
+    def assign(self, statistics: Clusters, data: Any, rows: Rows) -> Labels:
+        """Return the nearest final centroid of each row; known, if statistics have just been learned from them."""
+        labels = statistics.take_labels(rows)
+        return statistics.label(self.space(data), rows) if labels is None else labels
+
+    def sizes(self, statistics: Clusters) -> Counts:
         """Return the number of rows of each cluster."""
-        return rounds_at(statistics, 0, 0).sizes
+        return statistics.sizes
 
-    def assigns_like(self, statistics: Words, other: Words) -> bool:
+    def assigns_like(self, statistics: Clusters, other: Clusters) -> bool:
         """Compare the final centroids."""
-        n_seeds, width = int(statistics[0]), line_width(statistics)
-        return n_seeds == other[0] and np.array_equal(statistics[-n_seeds * width :], other[-n_seeds * width :])
+        return statistics is other or statistics.same_centroids(other)
 
-    def fingerprint(self, statistics: Words, data: Slice) -> bytes:
+    def fingerprint(self, statistics: Clusters, data: Any) -> bytes:
         """Hash seeds, sums, counts, centroids and sizes."""
-        space = self.space(data)
-        rounds = rounds_at(statistics, 0, int(space.offsets[-1]))
-        return fingerprint([b"qkmeans", describe_rounds(space, rounds).tobytes()])
+        return statistics.describe(self.space(data)).tobytes()
 
-    def space(self, data: Slice) -> Space:
+    def space(self, data: Any) -> Space:
         """Return where the rows of a node lie."""
-        records = data.records
-        return Space(
-            records.features,
-            records.keys,
-            data.scope,
-            records.is_numeric,
-            line_offsets(data.scope, records.is_numeric, data.encoding.sizes),
-            data.encoding.prints,
-            np.uint64(data.key),
-            self.n_clusters_among(0),  # a request is not to change it while it is carried out
-            self.spacing(data.scope.size),
-            self.max_rounds or None,
-        )
+        # A request is not to change how many clusters there are while it is carried out.
+        n_clusters = self.n_clusters_among(0)
+        return Space(data.coded, data.scope, data.key, n_clusters, self.spacing(len(data.scope)), self.max_rounds)
 
     def n_clusters_among(self, n_records: int) -> int:
         """Return how many clusters there are to be if there are so many records in all."""
@@ -105,5 +87,11 @@ class QKMeans:
 
     def spacing(self, n_variables: int) -> int:
         """Return the lattice's spacing among so many variables."""
-        epsilon = max(1.0, math.sqrt(n_variables / 16)) if self.epsilon is None else self.epsilon
-        return round(min(max(epsilon * FEATURE_STD, 1.0), _WIDEST_SPACING))
+        return _spacing(self.epsilon, n_variables)
+
+
+@lru_cache(maxsize=1024)
+def _spacing(epsilon: float | None, n_variables: int) -> int:
+    """Return the lattice's spacing; a node asks for it each time a row leaves."""
+    epsilon = max(1.0, math.sqrt(n_variables / 16)) if epsilon is None else epsilon
+    return round(min(max(epsilon * FEATURE_STD, 1.0), _WIDEST_SPACING))

@@ -13,32 +13,16 @@ from sklearn.datasets import load_breast_cancer
 
 from unlearnspn import SPN, Report
 
+N_PATIENTS = 469
+MIN_ROWS = 50
+#: So many that some patients are left, as many leaving one by one as in the batch.
+MAX_REMOVALS = (N_PATIENTS - MIN_ROWS) // 2
 _HELD_OUT = 100
 _ADDED_BACK = 10
 
 Rows = npt.NDArray[np.object_]
 #: The patients that a model should hold, by id.
 Patients = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is learned, and how many patients leave one by one unless another number is asked for."""
-
-    n_patients: int
-    n_measurements: int
-    min_rows: int
-    removals: int
-
-    @property
-    def max_removals(self) -> int:
-        """So many that some patients are left, as many leaving one by one as in the batch."""
-        return (self.n_patients - self.min_rows) // 2
-
-
-#: So few that the interpreter learns from them in tenths of a second.
-FEW = Size(n_patients=150, n_measurements=10, min_rows=30, removals=5)
-MANY = Size(n_patients=469, n_measurements=30, min_rows=50, removals=50)
 
 
 class Verb(StrEnum):
@@ -79,7 +63,6 @@ class Request:
 class Plan:
     """The patients to start with, those held out, and the requests."""
 
-    size: Size
     start: Patients
     held_out: Rows
     singles: list[Request]
@@ -97,15 +80,15 @@ class Plan:
 
     def learn(self, patients: Patients) -> SPN:
         """Learn a model from scratch."""
-        spn = SPN(min_rows=self.size.min_rows, random_state=self.seed)
+        spn = SPN(min_rows=MIN_ROWS, random_state=self.seed)
         return spn.fit(_rows(patients), ids=list(patients))
 
 
-def make_plan(size: Size, removals: int, seed: int) -> Plan:
+def make_plan(removals: int, seed: int) -> Plan:
     """Draw who is held out, who leaves, who comes back and who is corrected."""
-    everyone = load_patients(size.n_measurements)
+    everyone = load_patients()
     drawn = [str(name) for name in np.random.default_rng(seed).permutation(list(everyone))]
-    held_out, members = drawn[:_HELD_OUT], drawn[_HELD_OUT : _HELD_OUT + size.n_patients]
+    held_out, members = drawn[:_HELD_OUT], drawn[_HELD_OUT : _HELD_OUT + N_PATIENTS]
     # in the table's order: the model's own order will be another one after learning again
     start = {name: row for name, row in everyone.items() if name in members}
     leaving, batch, wrong = members[:removals], members[removals : 2 * removals], members[2 * removals]
@@ -116,14 +99,14 @@ def make_plan(size: Size, removals: int, seed: int) -> Plan:
         Request("1 corrected", Verb.RECTIFY, {wrong: _other_diagnosis(everyone[wrong])}),
     ]
     singles = [Request(name, Verb.UNLEARN, _pick(everyone, [name])) for name in leaving]
-    return Plan(size, start, _rows(_pick(everyone, held_out)), singles, others, seed)
+    return Plan(start, _rows(_pick(everyone, held_out)), singles, others, seed)
 
 
-def load_patients(n_measurements: int) -> Patients:
-    """Return the patients by id: the first measurements of each, and the diagnosis as a string."""
+def load_patients() -> Patients:
+    """Return the patients by id: the measurements of each, and the diagnosis as a string."""
     data = load_breast_cancer()
     diagnoses = data.target_names[data.target].astype(object)
-    rows = np.column_stack([data.data[:, :n_measurements].astype(object), diagnoses])
+    rows = np.column_stack([data.data.astype(object), diagnoses])
     return {f"patient-{number:04d}": row for number, row in enumerate(rows)}
 
 

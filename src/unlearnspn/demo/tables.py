@@ -10,42 +10,39 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from unlearnspn.demo.plan import Plan
+from unlearnspn.demo.plan import MIN_ROWS, Plan
 from unlearnspn.demo.steps import Identity, Step
 
 _SHOWN = 5
 
 
-def introduction(plan: Plan, times: bool) -> str:
+def introduction(plan: Plan) -> str:
     """Say what is learned, and from whom."""
     lines = [
         f"[bold]A model of {len(plan.start)} patients that forgets some of them[/bold]",
-        f"Data: scikit-learn's breast cancer data, {plan.size.n_measurements} measurements and the diagnosis of each "
-        f"patient; {len(plan.held_out)} patients are held out.",
-        f"Model: SPN(min_rows={plan.size.min_rows}, random_state={plan.seed}); the default, 200 or more, is meant for "
-        "larger tables.",
+        "Data: scikit-learn's breast cancer data, 30 measurements and the diagnosis of each patient; "
+        f"{len(plan.held_out)} patients are held out.",
+        f"Model: SPN(min_rows={MIN_ROWS}, random_state={plan.seed}); the default, 200 or more, is meant for larger "
+        "tables.",
     ]
-    if times:
-        lines.append("Warming up: the first run compiles the library, which takes about a minute; later runs do not.")
     return "\n".join(lines) + "\n"
 
 
-def requests(singles: Sequence[Step], others: Sequence[Step], times: bool) -> Table:
+def requests(singles: Sequence[Step], others: Sequence[Step]) -> Table:
     """Show requests with the digests of both models."""
-    headings = ("Unlearn\n(ms)", "Retrain\n(ms)") if times else ()
     table = _table(
         "Every request, beside retraining from scratch",
-        *("Request", *headings, "Unlearned\nmodel", "Retrained\nmodel", "Equal"),
+        *("Request", "Unlearn\n(ms)", "Retrain\n(ms)", "Unlearned\nmodel", "Retrained\nmodel", "Equal"),
         caption="Digests of the model / of everything kept. Equal: these, and the log-densities shown below.",
     )
     shown = [step for place, step in enumerate(singles) if place < _SHOWN or not step.equal]
     for step in shown:
-        _add_request(table, step, times)
+        _add_request(table, step)
     if len(shown) < len(singles):
-        table.add_row(f"… {len(singles) - len(shown)} more", *[""] * (len(headings) + 2), "yes")
+        table.add_row(f"… {len(singles) - len(shown)} more", *[""] * 4, "yes")
     table.add_section()
     for step in others:
-        _add_request(table, step, times)
+        _add_request(table, step)
     return table
 
 
@@ -106,14 +103,6 @@ def verdict(steps: Sequence[Step]) -> str:
     return f"[bold green]EQUAL[/bold green]: all {len(steps)} models are those of retraining, bit for bit."
 
 
-def what_next() -> str:
-    """Say how to see times."""
-    return (
-        "How long it takes, on more patients and measurements: [bold]unlearnspn demo --times[/bold] "
-        "(compiles everything first, about a minute, once)."
-    )
-
-
 def _table(title: str, *columns: str, caption: str | None = None) -> Table:
     # without edges the widest table fits into 80 columns
     table = Table(title=title, caption=caption, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -124,9 +113,9 @@ def _table(title: str, *columns: str, caption: str | None = None) -> Table:
     return table
 
 
-def _add_request(table: Table, step: Step, times: bool) -> None:
+def _add_request(table: Table, step: Step) -> None:
     equal = "[green]yes[/green]" if step.equal else "[bold red]NO[/bold red]"
-    figures = (_milliseconds(step.seconds), _milliseconds(step.fit_seconds)) if times else ()
+    figures = _milliseconds(step.seconds), _milliseconds(step.fit_seconds)
     table.add_row(step.request.label, *figures, str(step.unlearned), str(step.retrained), equal)
 
 

@@ -25,14 +25,14 @@ from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.model import Model, Settings
-from unlearnspn.report import Report
 from unlearnspn.schema import Schema
+from unlearnspn.spn.report import Report
+from unlearnspn.spn.views import NodeView
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
 from unlearnspn.tables import Table, column_meant, is_column, read_column, read_table
 from unlearnspn.tables.names import Label
-from unlearnspn.views import NodeView
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ class BaseSPN(BaseUnlearner):
         """The network, for reading."""
         with self._turn():
             model = self._fitted()
-            return NodeView(model.learner, model.root)
+            return NodeView(model.learner, model.show())
 
     @property
     def min_rows_(self) -> int:

@@ -14,7 +14,7 @@ from unlearnspn.errors import InvalidTableError
 from unlearnspn.estimators.base import BaseSPN
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
-from unlearnspn.report import Report
+from unlearnspn.spn.report import Report
 from unlearnspn.tables import open_table
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Library

@@ -10,8 +10,8 @@ from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 
 from unlearnspn.estimators.base import BaseUnlearner
-from unlearnspn.report import Report
 from unlearnspn.schema import Kind
+from unlearnspn.spn.report import Report
 
 
 def _has_categories(estimator: DensityEstimator) -> bool:

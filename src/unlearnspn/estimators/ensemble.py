@@ -14,10 +14,10 @@ from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
 from unlearnspn.model import Settings
+from unlearnspn.spn.views import NodeView
 from unlearnspn.storage.ensembles import read_ensemble, write_ensemble
 from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import Table
-from unlearnspn.views import NodeView
 
 
 class SPNEnsemble(DensityEstimator):
@@ -102,7 +102,7 @@ class SPNEnsemble(DensityEstimator):
     def roots_(self) -> list[NodeView]:
         """The networks of the members that have records, for reading."""
         with self._turn():
-            return [NodeView(member.learner, member.root) for member in self._fitted().learned]
+            return [NodeView(member.learner, member.show()) for member in self._fitted().learned]
 
     def _fitted(self) -> Ensemble:
         super()._fitted()

@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import cython
 import numpy as np
-import numpy.typing as npt
+from cython.cimports.unlearnspn.independence.canonical_correlation import Whitened, whiten
+from cython.cimports.unlearnspn.independence.dependence_search import ask_again, name_codes, starts_of_tables
+from cython.cimports.unlearnspn.independence.levels import LevelChange
+from cython.cimports.unlearnspn.independence.variables import Variables
+from cython.cimports.unlearnspn.rows.sorted_rows import place_of
 
-from unlearnspn.arrays import equal, first_reaching, in_order, places_of, put
-from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, inner_kernel, kernel, late_kernel
 from unlearnspn.hashing import Keys
-from unlearnspn.independence.canonical_correlation import Whitened, whiten
-from unlearnspn.independence.dependence_search import (
-    Search,
-    ask_again,
-    name_codes,
-    nothing_asked,
-    pairs_with,
-    search_groups,
-    shift_tables,
-    starts_of_tables,
-)
-from unlearnspn.independence.levels import Orders, Values, learn_orders, revise_levels
-from unlearnspn.independence.pair_counts import Columns, count_columns, counted_columns, gather_codes, set_column
-from unlearnspn.independence.random_features import Matrix
-from unlearnspn.slices import Counts, Rows, Scope
-
-
-class Terms(NamedTuple):
-    """What the coefficient is asked of: the records, the variables of a node, and the settings."""
-
-    codes: Codes
-    values: Values
-    #: In which column of `values` a numeric variable stands.
-    place: Counts
-    is_numeric: npt.NDArray[np.bool_]
-    #: How many codes each variable can have.
-    sizes: Counts
-    prints: Keys
-    scope: Scope
-    n_levels: int
-    #: Random features of levels, [variable, level, feature].
-    sines: Matrix
-    threshold: float
+from unlearnspn.independence.dependence_search import NOTHING_ASKED, Search, search_groups
+from unlearnspn.independence.levels import Orders, learn_orders
+from unlearnspn.independence.pair_counts import Columns, Table
+from unlearnspn.rows.sorted_rows import in_order
+from unlearnspn.slices import Counts, Rows
 
 
 class Dependence(NamedTuple):
-    """The search for groups, and what it takes to revise it."""
+    """The search for groups, and what it takes to revise it.
+
+    Ranks are among all rows of a node, so what is known of parts does not merge: it has to be learned in one place.
+    """
 
     search: Search
     #: How often each level or code occurs, [variable, code].
@@ -55,155 +32,212 @@ class Dependence(NamedTuple):
     orders: Orders
 
 
-@kernel
-def _sizes(terms: Terms) -> Counts:
-    """Return how many values each variable of the scope can take, missing among them."""
-    sizes = np.empty(terms.scope.size, np.int64)
-    for i in range(terms.scope.size):
-        v = terms.scope[i]
-        sizes[i] = terms.n_levels + 1 if terms.is_numeric[v] else terms.sizes[v]
-    return sizes
-
-
-@kernel
-def _numeric(terms: Terms) -> tuple[Counts, Counts]:
-    """Return which variables of the scope are numeric, and in which columns their values stand."""
-    numeric = places_of(terms.is_numeric[terms.scope], True)
-    places = np.empty(numeric.size, np.int64)
-    for column in range(numeric.size):
-        places[column] = terms.place[terms.scope[numeric[column]]]
-    return numeric, places
-
-
-@kernel
-def _whiten(terms: Terms, counts: Counts) -> Whitened:
-    return whiten(counts, terms.scope, terms.is_numeric, terms.sines, terms.prints, terms.sines.shape[2])
-
-
-@kernel
-def _names(terms: Terms, sizes: Counts) -> Keys:
-    return name_codes(terms.scope, sizes, terms.is_numeric, terms.prints)
-
-
-def _steps_of_learning(terms: Terms, rows: Rows) -> int:
-    """Return about how many steps the interpreter takes, apart from inner kernels: to go through the pairs."""
-    return 200 + 10 * int(terms.scope.size) ** 2
-
-
-@late_kernel(_steps_of_learning)
-def learn_dependence(terms: Terms, rows: Rows) -> Dependence:
+def learn_dependence(variables: Variables, rows: Rows, threshold: float) -> Dependence:
     """Search for groups of dependent variables."""
-    numeric, places = _numeric(terms)
-    rows, sizes = in_order(rows), _sizes(terms)
-    codes = gather_codes(terms.codes, rows, terms.scope)
-    orders = learn_orders(terms.values, rows, places, terms.n_levels, numeric, codes)
-    columns = count_columns(terms.codes, rows, terms.scope, codes, sizes)
-    whitened, known = _whiten(terms, columns.counts), nothing_asked()
-    search = search_groups(columns, _names(terms, sizes), whitened, terms.threshold, known)
-    return Dependence(search, columns.counts, orders)
+    orders = learn_orders(variables, in_order(rows))
+    counts = np.zeros((variables.scope.shape[0], variables.most_codes), np.int64)
+    columns = Columns(variables, orders.members, orders.levels, counts)
+    columns.count_codes()
+    whitened: Whitened = whiten(variables, counts)
+    search = search_groups(columns, name_codes(variables), whitened, threshold, NOTHING_ASKED)
+    return Dependence(search, counts, orders)
 
 
-@kernel
-def _columns_now(terms: Terms, sizes: Counts, numeric: Counts, counts: Counts, orders: Orders) -> Columns:
-    columns = counted_columns(terms.codes, orders.members, terms.scope, sizes, counts)
-    for column in range(numeric.size):
-        set_column(columns, numeric[column], orders.levels[column])
-    return columns
+def revise_dependence(known: Dependence, variables: Variables, minus: Rows, plus: Rows, threshold: float) -> Dependence:
+    """Move rows from cell to cell of each pair asked; if an answer is another one, ask what has not been asked yet."""
+    minus, plus = in_order(minus), in_order(plus)
+    groups, pairs, dependent, cells, hashes = known.search
+    cells, hashes, counts, names = cells.copy(), hashes.copy(), known.counts.copy(), name_codes(variables)
+    change: LevelChange = LevelChange(variables, known.orders, minus, plus)
+    orders = change.orders
+    tables: _Tables = _Tables(variables, pairs, cells, hashes, names, counts)
+    tables.revise(change)
+    whitened: Whitened = whiten(variables, tables.counts)
+    answers = ask_again(tables.pairs, tables.cells, variables.sizes, whitened, threshold)
+    search = Search(groups, pairs, answers, cells, hashes)
+    if answers.tobytes() != dependent.tobytes():
+        columns = Columns(variables, orders.members, orders.levels, counts)
+        search = search_groups(columns, names, whitened, threshold, search)
+    return Dependence(search, counts, orders)
 
 
-@kernel
-def _codes_of(terms: Terms, orders: Orders, rows: Rows) -> Counts:
-    """Return the levels of rows' numeric variables and the codes of their categorical ones, [row, variable]."""
-    codes = np.empty((rows.size, terms.scope.size), np.int64)
-    for r in range(rows.size):
-        place, number = first_reaching(orders.members, rows[r]), 0
-        for i in range(terms.scope.size):
-            v = terms.scope[i]
-            if terms.is_numeric[v]:
-                codes[r, i] = orders.levels[number, place]
-                number += 1
+@cython.cclass
+class _Tables:
+    """The tables of the pairs that were asked, while rows are counted in and out, and moved to other levels."""
+
+    variables: Variables
+    pairs: cython.longlong[:, ::1]
+    cells: cython.int[::1]
+    hashes: cython.ulonglong[::1]
+    names: cython.ulonglong[:, :, ::1]
+    counts: cython.longlong[:, ::1]
+    #: Where each pair's table starts.
+    starts: cython.longlong[::1]
+    #: Those of one row.
+    codes: cython.longlong[::1]
+
+    def __init__(
+        self, variables: Variables, pairs: Counts, cells: Table, hashes: Keys, names: Keys, counts: Counts
+    ) -> None:
+        self.variables, self.pairs, self.cells, self.hashes = variables, pairs, cells, hashes
+        self.names, self.counts = names, counts
+        self.starts = starts_of_tables(self.pairs, variables.sizes)
+        self.codes = np.empty(len(counts), np.int64)
+
+    @cython.cfunc
+    def revise(self, change: LevelChange) -> object:
+        """Count rows out and in, and move those that stay to other levels."""
+        firsts: cython.longlong[::1] = np.zeros(self.codes.shape[0] + 1, np.int64)
+        concerned: cython.longlong[::1] = np.empty(2 * self.pairs.shape[0], np.int64)
+        with cython.nogil:
+            self._shift(change.minus, change.members, change.levels, -1)
+            self._shift(change.plus, change.new_members, change.new_levels, 1)
+            _write_pairs_with(self.pairs, concerned, firsts)
+            self._move(change, concerned, firsts)
+        return None
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _shift(
+        self,
+        rows: cython.longlong[::1],
+        members: cython.longlong[::1],
+        levels: cython.uchar[:, ::1],
+        sign: cython.int,
+    ) -> cython.void:
+        """Count rows in, or out: one cell of each pair."""
+        r: cython.Py_ssize_t
+        for r in range(rows.shape[0]):
+            self._read_codes(rows[r], levels, place_of(members, rows[r]))
+            self._shift_row(sign)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _read_codes(
+        self, row: cython.Py_ssize_t, levels: cython.uchar[:, ::1], place: cython.Py_ssize_t
+    ) -> cython.void:
+        """Write the levels of a row's numeric variables and the codes of its categorical ones."""
+        i: cython.Py_ssize_t
+        codes: cython.longlong[::1] = self.codes
+        for i in range(codes.shape[0]):
+            if self.variables.columns[i] >= 0:
+                codes[i] = levels[self.variables.columns[i], place]
             else:
-                codes[r, i] = terms.codes[rows[r], v]
-    return codes
+                codes[i] = self.variables.codes[row, self.variables.scope[i]]
 
-
-@kernel
-def _shift_counts(counts: Counts, codes: Counts, sign: int) -> None:
-    for r in range(len(codes)):
-        for i in range(codes.shape[1]):
-            counts[i, codes[r, i]] += sign
-
-
-def _steps_of_moves(terms: Terms, orders: Orders, moves: Counts, *others: Any) -> int:
-    return 15 * len(moves) * int(terms.scope.size)
-
-
-@inner_kernel(_steps_of_moves)
-def _apply_moves(
-    terms: Terms,
-    orders: Orders,
-    moves: Counts,
-    numeric: Counts,
-    sizes: Counts,
-    starts: Counts,
-    names: Keys,
-    counts: Counts,
-    search: Search,
-) -> None:
-    """Move rows to other levels, one variable at a time, in the tables that the variable has a part in.
-
-    All in one loop: to call something for each move takes longer than the move.
-    """
-    pairs, cells, hashes, levels = search.pairs, search.cells, search.hashes, orders.levels
-    concerned, ends = pairs_with(pairs, sizes.size)
-    columns = np.full(sizes.size, -1)
-    for column in range(numeric.size):
-        columns[numeric[column]] = column
-    for m in range(len(moves)):
-        place, column, after = moves[m, 0], moves[m, 1], moves[m, 2]
-        i, row, before = numeric[column], orders.members[place], np.int64(levels[column, place])
-        for k in concerned[ends[i] : ends[i + 1]]:
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _shift_row(self, sign: cython.int) -> cython.void:
+        codes: cython.longlong[::1] = self.codes
+        i: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        u: cython.Py_ssize_t
+        v: cython.Py_ssize_t
+        value: cython.ulonglong
+        first: cython.ulonglong = 0
+        second: cython.ulonglong = 0
+        pairs: cython.longlong[:, ::1] = self.pairs
+        cells: cython.int[::1] = self.cells
+        starts: cython.longlong[::1] = self.starts
+        sizes: cython.longlong[::1] = self.variables.sizes
+        names: cython.ulonglong[:, :, ::1] = self.names
+        for i in range(codes.shape[0]):
+            self.counts[i, codes[i]] += sign
+        for k in range(pairs.shape[0]):
             u, v = pairs[k, 0], pairs[k, 1]
-            left = u == i
-            other = v if left else u
-            at = columns[other]
-            code = np.int64(levels[at, place] if at >= 0 else terms.codes[row, terms.scope[other]])
-            first, step = (starts[k] + code, sizes[v]) if left else (starts[k] + code * sizes[v], 1)
+            cells[starts[k] + codes[u] * sizes[v] + codes[v]] += sign
+            value = names[0, v, codes[v]]
+            first += value * names[0, u, codes[u]]
+            second += value * names[1, u, codes[u]]
+        self.hashes[0] += cython.cast(cython.ulonglong, sign) * first
+        self.hashes[1] += cython.cast(cython.ulonglong, sign) * second
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _move(self, change: LevelChange, concerned: cython.longlong[::1], firsts: cython.longlong[::1]) -> cython.void:
+        """Move rows to other levels, one variable at a time, in the tables that the variable has a part in."""
+        m: cython.Py_ssize_t
+        for m in range(change.n_moves):
+            self._move_row(
+                change.new_members,
+                change.new_levels,
+                change.moves[m, 0],
+                change.moves[m, 1],
+                change.moves[m, 2],
+                concerned,
+                firsts,
+            )
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _move_row(
+        self,
+        members: cython.longlong[::1],
+        levels: cython.uchar[:, ::1],
+        place: cython.Py_ssize_t,
+        column: cython.Py_ssize_t,
+        after: cython.Py_ssize_t,
+        concerned: cython.longlong[::1],
+        firsts: cython.longlong[::1],
+    ) -> cython.void:
+        cells: cython.int[::1] = self.cells
+        names: cython.ulonglong[:, :, ::1] = self.names
+        i: cython.Py_ssize_t = self.variables.numeric[column]
+        row: cython.Py_ssize_t = members[place]
+        before: cython.Py_ssize_t = levels[column, place]
+        at: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        other: cython.Py_ssize_t
+        code: cython.Py_ssize_t
+        first: cython.Py_ssize_t
+        step: cython.Py_ssize_t
+        is_left: cython.bint
+        for at in range(firsts[i], firsts[i + 1]):
+            k = concerned[at]
+            is_left = self.pairs[k, 0] == i
+            other = self.pairs[k, 1] if is_left else self.pairs[k, 0]
+            if self.variables.columns[other] >= 0:
+                code = levels[self.variables.columns[other], place]
+            else:
+                code = self.variables.codes[row, self.variables.scope[other]]
+            step = self.variables.sizes[other] if is_left else 1
+            first = self.starts[k] + (code if is_left else code * self.variables.sizes[i])
             cells[first + before * step] -= 1
             cells[first + after * step] += 1
-            own = int(left)  # of the left variable the second names count, too
-            hashes[0] += names[0, other, code] * (names[0, i, after] - names[0, i, before])
-            hashes[1] += names[1 - own, other, code] * (names[own, i, after] - names[own, i, before])
-        counts[i, before] -= 1
-        counts[i, after] += 1
+            # Of the left variable the second names count, too.
+            self.hashes[0] += names[0, other, code] * (names[0, i, after] - names[0, i, before])
+            if is_left:
+                self.hashes[1] += names[0, other, code] * (names[1, i, after] - names[1, i, before])
+            else:
+                self.hashes[1] += names[1, other, code] * (names[0, i, after] - names[0, i, before])
+        self.counts[i, before] -= 1
+        self.counts[i, after] += 1
         levels[column, place] = after
 
 
-def _steps_of_revising(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> int:
-    """Return about how many steps it takes to go through the pairs, quantiles of all variables, and changed rows."""
-    n_changed, width = minus.size + plus.size, int(terms.scope.size)
-    return 5 * len(known.search.pairs) + (30 * n_changed + 5 * terms.n_levels) * width
-
-
-@late_kernel(_steps_of_revising)
-def revise_dependence(known: Dependence, terms: Terms, minus: Rows, plus: Rows) -> Dependence:
-    """Move rows from cell to cell of each pair asked; if an answer is another one, ask what has not been asked yet."""
-    sizes, (numeric, places), minus, plus = _sizes(terms), _numeric(terms), in_order(minus), in_order(plus)
-    groups, pairs, dependent, cells, hashes = known.search
-    own_cells, counts = np.empty(cells.size, np.int32), known.counts.copy()
-    put(own_cells, 0, cells)
-    search = Search(groups, pairs, dependent, own_cells, hashes.copy())
-    starts, names = starts_of_tables(pairs, sizes), _names(terms, sizes)
-    orders, moves = revise_levels(known.orders, terms.values, places, minus, plus, terms.n_levels)
-    for rows, held_by, sign in ((minus, known.orders, OUT), (plus, orders, IN)):
-        codes = _codes_of(terms, held_by, rows)
-        _shift_counts(counts, codes, sign)
-        shift_tables(search, starts, sizes, names, codes, sign)
-    _apply_moves(terms, orders, moves, numeric, sizes, starts, names, counts, search)
-    whitened = _whiten(terms, counts)
-    answers = ask_again(search, sizes, whitened, terms.threshold)
-    search = Search(groups, pairs, answers, search.cells, search.hashes)
-    if not equal(answers, dependent):
-        columns = _columns_now(terms, sizes, numeric, counts, orders)
-        search = search_groups(columns, names, whitened, terms.threshold, search)
-    return Dependence(search, counts, orders)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _write_pairs_with(
+    pairs: cython.longlong[:, ::1], found: cython.longlong[::1], starts: cython.longlong[::1]
+) -> cython.void:
+    """Write which pairs each variable belongs to, one variable after another, and where each one's start."""
+    k: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    side: cython.Py_ssize_t
+    for k in range(pairs.shape[0]):
+        starts[pairs[k, 0]] += 1
+        starts[pairs[k, 1]] += 1
+    for i in range(1, starts.shape[0]):
+        starts[i] += starts[i - 1]
+    # These are ends: each pair is written before the last one that was, until they are starts.
+    for k in range(pairs.shape[0] - 1, -1, -1):
+        for side in range(2):
+            i = pairs[k, side]
+            starts[i] -= 1
+            found[starts[i]] = k

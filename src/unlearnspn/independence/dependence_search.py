@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import cython
 import numpy as np
-import numpy.typing as npt
+from cython.cimports.unlearnspn.independence.canonical_correlation import Whitened, are_correlated
+from cython.cimports.unlearnspn.independence.pair_counts import Columns
+from cython.cimports.unlearnspn.independence.variables import Variables
+from cython.cimports.unlearnspn.mixing import mix64
 
-from unlearnspn.arrays import largest, places_of, put
-from unlearnspn.compiling import IN, OUT, inlined, inner_kernel, kernel, per_element
-from unlearnspn.hashing import Keys, mix64, unsigned
-from unlearnspn.independence.canonical_correlation import Whitened, binary_correlated, correlated, scratch_for
-from unlearnspn.independence.pair_counts import Columns, Table, count_pair
-from unlearnspn.independence.random_features import Matrix
-from unlearnspn.slices import Counts, Scope
+from unlearnspn.hashing import Keys
+from unlearnspn.independence.pair_counts import Table
+from unlearnspn.slices import Counts, Flags
 
 
 class Search(NamedTuple):
@@ -26,204 +26,236 @@ class Search(NamedTuple):
     groups: Counts
     #: [pair, 2], places in the scope.
     pairs: Counts
-    dependent: npt.NDArray[np.bool_]
+    dependent: Flags
     #: The pairs' tables, one after another.
     cells: Table
     #: Of the tables, see `_hash_table`.
     hashes: Keys
 
 
-@kernel
-def nothing_asked() -> Search:
-    """Return what is known if nothing was asked yet."""
-    groups, pairs, answers = np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0, np.bool_)
-    return Search(groups, pairs, answers, np.zeros(0, np.int32), np.zeros(2, np.uint64))
+#: What is known if nothing was asked yet.
+NOTHING_ASKED = Search(
+    np.zeros(0, np.int64),
+    np.zeros((0, 2), np.int64),
+    np.zeros(0, np.bool_),
+    np.zeros(0, np.int32),
+    np.zeros(2, np.uint64),
+)
 
 
-@kernel
-def _places_of_known(known: Search, n_variables: int) -> Counts:
-    """Return for each pair of variables which of those that were asked it is; -1 if it was not."""
-    places = np.full((n_variables, n_variables), -1)
-    for k in range(len(known.pairs)):
-        places[known.pairs[k, 0], known.pairs[k, 1]] = k
-    return places
-
-
-def _steps_of_asking(columns: Columns, *others: Any) -> int:
-    return 3 * columns.rows.size + 5000
-
-
-@inner_kernel(_steps_of_asking)
-def _ask(
-    columns: Columns,
-    u: int,
-    v: int,
-    table: Table,
-    names: Keys,
-    whitened: Whitened,
-    threshold: float,
-    scratch: Matrix,
-    hashes: Keys,
-) -> bool:
-    """Count the table of two variables, add it to the hashes, and tell whether they are dependent."""
-    count_pair(columns, u, v, table.reshape((columns.sizes[u], columns.sizes[v])))
-    _hash_table(hashes, table, 0, columns.sizes, u, v, names, IN)
-    return _depend(table, 0, columns.sizes, u, v, whitened, threshold, scratch)
-
-
-@kernel
 def search_groups(columns: Columns, names: Keys, whitened: Whitened, threshold: float, known: Search) -> Search:
     """Find the groups of variables that dependent pairs link.
 
     `names` are those of codes, see `name_codes`. `known` are pairs that need not be asked again: tables and answers as
     they are now.
     """
-    sizes = columns.sizes
-    n_variables = sizes.size
-    groups = np.full(n_variables, -1)
-    pairs = np.empty((n_variables * (n_variables - 1) // 2, 2), np.int64)
-    dependent = np.empty(len(pairs), np.bool_)
-    cells = np.empty(64, np.int32)
-    waiting = np.empty(n_variables, np.int64)
-    scratch = scratch_for(whitened.features.shape[2])
-    places, starts = _places_of_known(known, n_variables), starts_of_tables(known.pairs, sizes)
-    hashes, is_left_out = known.hashes.copy(), np.ones(len(known.pairs), np.bool_)
-    asked, end = 0, 0
-    for first in range(n_variables):
-        if groups[first] >= 0:
-            continue
-        groups[first] = first
-        waiting[0] = first
-        head, tail = 0, 1
-        while head < tail:
-            hub = waiting[head]
-            head += 1
-            for other in range(first + 1, n_variables):
-                if groups[other] >= 0:
-                    continue
-                u, v = min(hub, other), max(hub, other)
-                start, end = end, end + sizes[u] * sizes[v]
-                if end > cells.size:
-                    roomy = np.empty(2 * end, np.int32)
-                    put(roomy, 0, cells[:start])
-                    cells = roomy
-                pairs[asked, 0], pairs[asked, 1] = u, v
-                k = places[u, v]
-                if k >= 0:
-                    put(cells, start, known.cells[starts[k] : starts[k] + end - start])
-                    dependent[asked] = known.dependent[k]
-                    is_left_out[k] = False
-                else:
-                    table = cells[start:end]
-                    dependent[asked] = _ask(columns, u, v, table, names, whitened, threshold, scratch, hashes)
-                if dependent[asked]:
-                    groups[other] = first
-                    waiting[tail] = other
-                    tail += 1
-                asked += 1
-    for k in places_of(is_left_out, True):
-        _hash_table(hashes, known.cells, starts[k], sizes, known.pairs[k, 0], known.pairs[k, 1], names, OUT)
-    return Search(groups, pairs[:asked].copy(), dependent[:asked].copy(), cells[:end].copy(), hashes)
+    questions: _Questions = _Questions(columns, names, whitened, threshold, known)
+    n_variables: cython.Py_ssize_t = columns.variables.scope.shape[0]
+    group_of = np.full(n_variables, -1)
+    groups: cython.longlong[::1] = group_of
+    waiting: cython.longlong[::1] = np.empty(n_variables, np.int64)
+    first: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    hub: cython.Py_ssize_t
+    head: cython.Py_ssize_t
+    tail: cython.Py_ssize_t
+    with cython.nogil:
+        for first in range(n_variables):
+            if groups[first] >= 0:
+                continue
+            groups[first] = first
+            waiting[0] = first
+            head, tail = 0, 1
+            while head < tail:
+                hub = waiting[head]
+                head += 1
+                for other in range(first + 1, n_variables):
+                    if groups[other] < 0 and questions.ask(min(hub, other), max(hub, other)):
+                        groups[other] = first
+                        waiting[tail] = other
+                        tail += 1
+    found: Search = questions.answered(group_of)
+    return found
 
 
-@kernel
-def starts_of_tables(pairs: Counts, sizes: Counts) -> Counts:
+@cython.cclass
+class _Questions:
+    """The pairs that a search has asked so far, and what was known before it."""
+
+    columns: Columns
+    names: cython.ulonglong[:, :, ::1]
+    whitened: Whitened
+    threshold: cython.double
+    sizes: cython.longlong[::1]
+    #: The pairs asked, their answers and tables, and where the last table ends.
+    pairs: cython.longlong[:, ::1]
+    dependent: cython.uchar[::1]
+    cells: cython.int[::1]
+    n_asked: cython.Py_ssize_t
+    end: cython.Py_ssize_t
+    hashes: cython.ulonglong[::1]
+    #: The same as arrays.
+    all_pairs: Any
+    all_answers: Any
+    all_cells: Any
+    new_hashes: Any
+    #: What was known, where its tables start, which of it each pair of variables is (or -1), and what was not asked.
+    known_pairs: cython.longlong[:, ::1]
+    known_answers: cython.uchar[::1]
+    known_cells: cython.int[::1]
+    starts: cython.longlong[::1]
+    known: cython.longlong[:, ::1]
+    is_left_out: cython.uchar[::1]
+
+    def __init__(self, columns: Columns, names: Keys, whitened: Whitened, threshold: float, known: Search) -> None:
+        n_variables: cython.Py_ssize_t = columns.variables.scope.shape[0]
+        n_pairs = n_variables * (n_variables - 1) // 2
+        self.columns, self.names, self.whitened, self.threshold = columns, names, whitened, threshold
+        self.sizes = columns.variables.sizes
+        self.all_pairs = np.empty((n_pairs, 2), np.int64)
+        self.all_answers = np.empty(n_pairs, np.uint8)
+        self.all_cells = np.empty(4096, np.int32)
+        self.new_hashes = known.hashes.copy()
+        self.pairs, self.dependent = self.all_pairs, self.all_answers
+        self.cells, self.hashes = self.all_cells, self.new_hashes
+        self.n_asked, self.end = 0, 0
+        self.known_pairs, self.known_cells = known.pairs, known.cells
+        self.known_answers = known.dependent.view(np.uint8)
+        self.starts = starts_of_tables(self.known_pairs, self.sizes)
+        self.known = np.full((n_variables, n_variables), -1)
+        self.is_left_out = np.ones(self.known_pairs.shape[0], np.uint8)
+        k: cython.Py_ssize_t
+        for k in range(self.known_pairs.shape[0]):
+            self.known[self.known_pairs[k, 0], self.known_pairs[k, 1]] = k
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def ask(self, u: cython.Py_ssize_t, v: cython.Py_ssize_t) -> cython.int:
+        """Tell whether two variables are dependent, unless that is known by counting their table, and keep it."""
+        k: cython.Py_ssize_t = self.known[u, v]
+        start: cython.Py_ssize_t = self.end
+        n_cells: cython.Py_ssize_t = self.sizes[u] * self.sizes[v]
+        answer: cython.bint
+        i: cython.Py_ssize_t
+        if start + n_cells > self.cells.shape[0]:
+            with cython.gil:
+                self._make_room(n_cells)
+        if k >= 0:
+            for i in range(n_cells):
+                self.cells[start + i] = self.known_cells[self.starts[k] + i]
+            answer = self.known_answers[k]
+            self.is_left_out[k] = False
+        else:
+            self.columns.write_pair(u, v, self.cells, start)
+            _hash_table(self.hashes, self.cells, start, self.sizes, u, v, self.names, 1)
+            answer = are_correlated(self.whitened, self.cells, start, self.sizes[v], u, v, self.threshold)
+        self.pairs[self.n_asked, 0], self.pairs[self.n_asked, 1] = u, v
+        self.dependent[self.n_asked] = answer
+        self.n_asked += 1
+        self.end += n_cells
+        return answer
+
+    @cython.cfunc
+    def _make_room(self, n_cells: cython.Py_ssize_t) -> object:
+        roomy = np.empty(2 * (self.end + n_cells), np.int32)
+        roomy[: self.end] = self.all_cells[: self.end]
+        self.all_cells = self.cells = roomy
+        return None
+
+    def answered(self, groups: Counts) -> Search:
+        """Return the groups with the pairs that were asked; hashes without what was known, but not asked."""
+        k: cython.Py_ssize_t
+        for k in range(self.is_left_out.shape[0]):
+            if self.is_left_out[k]:
+                u, v = self.known_pairs[k, 0], self.known_pairs[k, 1]
+                _hash_table(self.hashes, self.known_cells, self.starts[k], self.sizes, u, v, self.names, -1)
+        return Search(
+            groups,
+            self.all_pairs[: self.n_asked].copy(),
+            self.all_answers[: self.n_asked].copy().view(np.bool_),
+            self.all_cells[: self.end].copy(),
+            self.new_hashes,
+        )
+
+
+@cython.ccall
+def starts_of_tables(pairs: cython.longlong[:, ::1], sizes: cython.longlong[::1]) -> Counts:
     """Return where the table of each pair starts."""
-    starts = np.zeros(len(pairs), np.int64)
-    for k in range(1, len(pairs)):
-        starts[k] = starts[k - 1] + sizes[pairs[k - 1, 0]] * sizes[pairs[k - 1, 1]]
+    starts = np.empty(pairs.shape[0], np.int64)
+    own: cython.longlong[::1] = starts
+    k: cython.Py_ssize_t
+    start: cython.longlong = 0
+    for k in range(pairs.shape[0]):
+        own[k] = start
+        start += sizes[pairs[k, 0]] * sizes[pairs[k, 1]]
     return starts
 
 
-@kernel
-def pairs_with(pairs: Counts, n_variables: int) -> tuple[Counts, Counts]:
-    """Return which pairs each variable belongs to, one variable after another, and where each one's start."""
-    ends = np.zeros(n_variables + 1, np.int64)
-    for k in range(len(pairs)):
-        ends[pairs[k, 0] + 1] += 1
-        ends[pairs[k, 1] + 1] += 1
-    for i in range(n_variables):
-        ends[i + 1] += ends[i]
-    found, next_ones = np.empty(2 * len(pairs), np.int64), ends.copy()
-    for k in range(len(pairs)):
-        for i in pairs[k]:
-            found[next_ones[i]] = k
-            next_ones[i] += 1
-    return found, ends
-
-
-def _steps_of_shifting(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> int:
-    return 7 * starts.size * len(codes)
-
-
-@inner_kernel(_steps_of_shifting)
-def shift_tables(search: Search, starts: Counts, sizes: Counts, names: Keys, codes: Counts, sign: int) -> None:
-    """Count rows in, or out, by their codes, [row, variable]: one cell of each pair that was asked."""
-    pairs, cells, hashes, factor = search.pairs, search.cells, search.hashes, unsigned(sign)
-    for row in range(len(codes)):
-        for k in range(len(pairs)):
-            u, v = pairs[k, 0], pairs[k, 1]
-            a, b = codes[row, u], codes[row, v]
-            cells[starts[k] + a * sizes[v] + b] += sign
-            value = factor * names[0, v, b]
-            hashes[0] += value * names[0, u, a]
-            hashes[1] += value * names[1, u, a]
-
-
-@inlined
-def _depend(
-    cells: Table, start: int, sizes: Counts, u: int, v: int, whitened: Whitened, threshold: float, scratch: Matrix
-) -> bool:
-    """Tell whether two variables, whose table starts somewhere, are dependent."""
-    if (
-        whitened.occurring[u] == 2
-        and whitened.occurring[v] == 2
-        and whitened.widths[u] == 1
-        and whitened.widths[v] == 1
-    ):
-        return binary_correlated(cells, start, sizes[v], u, v, whitened, threshold * abs(threshold))
-    table = cells[start : start + sizes[u] * sizes[v]]
-    if whitened.occurring[u] > whitened.occurring[v]:
-        return correlated(table, (1, sizes[v]), v, u, whitened, threshold, scratch)
-    return correlated(table, (sizes[v], 1), u, v, whitened, threshold, scratch)
-
-
-def _steps_of_all(search: Search, *others: Any) -> int:
-    return 3000 * len(search.pairs)
-
-
-@inner_kernel(_steps_of_all)
-def ask_again(search: Search, sizes: Counts, whitened: Whitened, threshold: float) -> npt.NDArray[np.bool_]:
+@cython.ccall
+def ask_again(
+    pairs: cython.longlong[:, ::1],
+    cells: cython.int[::1],
+    sizes: cython.longlong[::1],
+    whitened: Whitened,
+    threshold: cython.double,
+) -> Flags:
     """Return the answers that all pairs that were asked give now: if they are the same, the search is the same."""
-    scratch, answers = scratch_for(whitened.features.shape[2]), np.empty(len(search.pairs), np.bool_)
-    start = 0
-    for k in range(len(search.pairs)):
-        u, v = search.pairs[k, 0], search.pairs[k, 1]
-        answers[k] = _depend(search.cells, start, sizes, u, v, whitened, threshold, scratch)
-        start += sizes[u] * sizes[v]
+    answers = np.empty(pairs.shape[0], np.bool_)
+    own: cython.uchar[::1] = answers.view(np.uint8)
+    k: cython.Py_ssize_t
+    u: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for k in range(pairs.shape[0]):
+            u, v = pairs[k, 0], pairs[k, 1]
+            own[k] = are_correlated(whitened, cells, start, sizes[v], u, v, threshold)
+            start += sizes[u] * sizes[v]
     return answers
 
 
-@inner_kernel(per_element(1, 1))
-def _hash_table(hashes: Keys, cells: Table, start: int, sizes: Counts, u: int, v: int, names: Keys, sign: int) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _hash_table(
+    hashes: cython.ulonglong[::1],
+    cells: cython.int[::1],
+    start: cython.Py_ssize_t,
+    sizes: cython.longlong[::1],
+    u: cython.Py_ssize_t,
+    v: cython.Py_ssize_t,
+    names: cython.ulonglong[:, :, ::1],
+    sign: cython.longlong,
+) -> cython.void:
     """Add count·name·name of all cells of a pair's table, or take it away: the same whatever codes categories have."""
-    factor = unsigned(sign)
+    a: cython.Py_ssize_t
+    b: cython.Py_ssize_t
+    total: cython.ulonglong
+    factor: cython.ulonglong = cython.cast(cython.ulonglong, sign)
     for a in range(sizes[u]):
-        total = np.uint64(0)
+        total = 0
         for b in range(sizes[v]):
-            total += np.uint64(cells[start + b]) * names[0, v, b]
+            total += cython.cast(cython.ulonglong, cells[start + b]) * names[0, v, b]
         hashes[0] += factor * names[0, u, a] * total
         hashes[1] += factor * names[1, u, a] * total
         start += sizes[v]
 
 
-@inner_kernel(per_element(200, 0))
-def name_codes(scope: Scope, sizes: Counts, is_numeric: npt.NDArray[np.bool_], prints: Keys) -> Keys:
+@cython.ccall
+def name_codes(variables: Variables) -> Keys:
     """Return two hashes for each code of each variable: of the level, or of the category's fingerprint."""
-    names = np.zeros((2, scope.size, largest(sizes)), np.uint64)
-    for i in range(scope.size):
-        v = scope[i]
-        for code in range(sizes[i]):
-            names[0, i, code] = mix64(np.uint64(256 * v + code) if is_numeric[v] else prints[v, code])
-            names[1, i, code] = mix64(names[0, i, code])
+    names = np.zeros((2, variables.scope.shape[0], variables.most_codes), np.uint64)
+    own: cython.ulonglong[:, :, ::1] = names
+    i: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    code: cython.Py_ssize_t
+    for i in range(variables.scope.shape[0]):
+        v = variables.scope[i]
+        for code in range(variables.sizes[i]):
+            if variables.columns[i] >= 0:
+                own[0, i, code] = mix64(256 * v + code)
+            else:
+                own[0, i, code] = mix64(variables.prints[v, code])
+            own[1, i, code] = mix64(own[0, i, code])
     return names

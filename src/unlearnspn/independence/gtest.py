@@ -7,23 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from unlearnspn.exact_sum import Words
-from unlearnspn.hashing import fingerprint
-from unlearnspn.independence.asked_pairs import (
-    N_CELLS,
-    answered_groups,
-    answers_hold,
-    ask_pairs,
-    keeps_tables,
-    shift_pairs,
-    wants_tables,
-)
 from unlearnspn.independence.base import Groups
-from unlearnspn.portable_math import x_log_x_table
-from unlearnspn.slices import Rows, Slice
+from unlearnspn.slices import Rows
+from unlearnspn.statistics.pairs import AskedPairs, wants_tables
 
 
 @dataclass(frozen=True)
@@ -42,30 +33,44 @@ class GTest:
         if not 0 <= self.tables_above < 1 << 16:
             raise ValueError(f"tables_above={self.tables_above!r} is not a number from 0 to 65535")
 
-    def learn(self, data: Slice, rows: Rows) -> Words:
+    def learn(self, data: Any, rows: Rows) -> AskedPairs:
         """Ask for the pairs that have to be asked."""
-        return self._ask(data, rows, np.zeros(0, np.int64))
+        return self._ask(data, rows, None)
 
-    def _ask(self, data: Slice, rows: Rows, known: Words) -> Words:
-        codes, encoding, cut = data.records.codes, data.encoding, float(self.threshold)
-        logs, with_tables = x_log_x_table(), wants_tables(rows.size, data.scope.size, self.tables_above)
-        return ask_pairs(codes, rows, data.scope, encoding.sizes, encoding.prints, cut, logs, known, with_tables)
+    def _ask(self, data: Any, rows: Rows, known: AskedPairs | None) -> AskedPairs:
+        with_tables = wants_tables(rows.size, data.scope.size, self.tables_above)
+        return AskedPairs.ask(data.coded, rows, data.scope, float(self.threshold), with_tables, known)
 
-    def revise(self, statistics: Words, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]) -> Words:
-        """Take rows out of what is known of each pair, and put others in; ask anew if a pair answers otherwise now."""
-        encoding, revised, after = data.encoding, statistics.copy(), rows()
-        staying, logs = after[~np.isin(after, plus)], x_log_x_table()
-        codes, sizes, prints = data.records.codes, encoding.sizes, encoding.prints
-        shift_pairs(revised, 0, codes, staying, minus, plus, data.scope, sizes, prints, logs, plus[:0])
-        kept_alike = keeps_tables(revised, 0) == wants_tables(after.size, data.scope.size, self.tables_above)
-        if kept_alike and answers_hold(revised, 0, float(self.threshold)):
-            return revised
-        return self._ask(data, after, revised)
+    def revise(
+        self, statistics: AskedPairs, data: Any, minus: Rows, plus: Rows, rows: Callable[[], Rows]
+    ) -> AskedPairs:
+        """Take rows out of what is known of each pair, and put others in; ask anew if a pair answers otherwise now.
 
-    def groups(self, statistics: Words, data: Slice) -> Groups:
+        The statistics are changed in place, unless others are returned: then they are what they were.
+        """
+
+        @cache
+        def staying() -> Rows:
+            after = rows()
+            return after[~np.isin(after, plus)] if plus.size else after
+
+        statistics.shift(data.coded, staying, minus, plus, data.scope)
+        if self._answers_hold(statistics, data.scope.size):
+            return statistics
+        try:
+            return self._ask(data, rows(), statistics)
+        finally:
+            statistics.shift(data.coded, staying, plus, minus, data.scope)
+
+    def _answers_hold(self, statistics: AskedPairs, width: int) -> bool:
+        """Tell whether the same pairs would be asked and give the same answers, and as much be kept of them."""
+        wanted = wants_tables(statistics.n_records, width, self.tables_above)
+        return statistics.keeps_tables == wanted and statistics.answers_hold(float(self.threshold))
+
+    def groups(self, statistics: AskedPairs, data: Any) -> Groups:
         """Join dependent variables."""
-        return answered_groups(statistics, data.scope.size)
+        return statistics.groups(data.scope.size)
 
-    def fingerprint(self, statistics: Words, data: Slice) -> bytes:
+    def fingerprint(self, statistics: AskedPairs, data: Any) -> bytes:
         """Return how many pairs were asked, and the hash of what is known of them."""
-        return fingerprint([b"gtest", statistics[:N_CELLS].tobytes()])
+        return statistics.fingerprint()

@@ -6,133 +6,144 @@ at a time. Otherwise rows are counted one by one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import cython
 import numpy as np
 import numpy.typing as npt
+from cython.cimports.unlearnspn.independence.variables import Variables
+from cython.cimports.unlearnspn.statistics.bits import count_common
 
-from unlearnspn.arrays import largest, put
 from unlearnspn.coding import Codes
-from unlearnspn.compiling import inner_kernel, kernel, per_element
-from unlearnspn.independence.agreement import count_common
-from unlearnspn.slices import Counts, Flags, Rows, Scope
+from unlearnspn.slices import Counts, Rows
 
 #: Up to so many codes a variable's rows are kept as sets of bits, too.
-_FEW = 8
+_FEW = cython.declare(cython.longlong, 8)
 
-Bits = npt.NDArray[np.uint64]
 Table = npt.NDArray[np.int32]
 
 
-class Columns(NamedTuple):
-    """The codes of some rows and variables, gathered from the records."""
+@cython.cclass
+class Columns:
+    """The levels and codes of some rows, variable by variable; codes are gathered when they are first needed."""
 
-    records: Codes
-    rows: Rows
-    scope: Scope
-    #: [variable, row]
-    codes: Codes
-    #: Whether a variable's codes and bits are there yet.
-    is_ready: Flags
-    #: How many codes each variable can have.
-    sizes: Counts
-    #: How often each code occurs, [variable, code].
-    counts: Counts
-    #: Which rows have each code, [variable, code, 64 rows]; only where there are few codes.
-    bits: Bits
+    def __init__(self, variables: Variables, rows: Rows, levels: Codes, counts: Counts) -> None:
+        """Take rows and the levels of their numeric values, [column, row].
+
+        `counts` says how often each code occurs, [variable, code]; if that is not known yet, `count_codes` writes it.
+        """
+        n_variables, n_rows = variables.scope.shape[0], len(rows)
+        self.variables = variables
+        self.rows = rows
+        self.levels = levels
+        self.counts = counts
+        #: [variable, row], and whether they are there yet.
+        self.codes = np.empty((n_variables, n_rows), np.uint8)
+        self.is_ready = np.zeros(n_variables, np.uint8)
+        #: Which rows have each code, [variable, code, 64 rows]; only where there are few codes.
+        self.bits = np.empty((n_variables, 8, (n_rows + 63) // 64), np.uint64)
+
+    def count_codes(self) -> None:
+        """Write how often each code occurs, where there are zeros."""
+        i: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        code: cython.Py_ssize_t
+        sizes: cython.longlong[::1] = self.variables.sizes
+        codes: cython.uchar[:, ::1] = self.codes
+        counts: cython.longlong[:, ::1] = self.counts
+        with cython.nogil:
+            for i in range(sizes.shape[0]):
+                self._prepare(i)
+                if sizes[i] > _FEW:
+                    for row in range(codes.shape[1]):
+                        counts[i, codes[i, row]] += 1
+                else:
+                    for code in range(sizes[i]):
+                        counts[i, code] = self._count_common(i, code, i, code)
+
+    def count_pair(self, u: cython.Py_ssize_t, v: cython.Py_ssize_t) -> Table:
+        """Return how many rows have each pair of two variables' codes."""
+        table = np.empty((self.variables.sizes[u], self.variables.sizes[v]), np.int32)
+        self.write_pair(u, v, table.reshape(-1), 0)
+        return table
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def write_pair(
+        self, u: cython.Py_ssize_t, v: cython.Py_ssize_t, cells: cython.int[::1], start: cython.Py_ssize_t
+    ) -> cython.void:
+        """Write the table of two variables to where it starts among the cells."""
+        a: cython.Py_ssize_t
+        b: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        n_left: cython.Py_ssize_t = self.variables.sizes[u]
+        n_right: cython.Py_ssize_t = self.variables.sizes[v]
+        self._prepare(u)
+        self._prepare(v)
+        for i in range(start, start + n_left * n_right):
+            cells[i] = 0
+        if n_left <= _FEW and n_right <= _FEW:
+            for a in range(n_left):
+                for b in range(n_right):
+                    if self.counts[u, a] and self.counts[v, b]:
+                        cells[start + a * n_right + b] = self._count_common(u, a, v, b)
+        else:
+            left: cython.uchar[::1] = self.codes[u]
+            right: cython.uchar[::1] = self.codes[v]
+            for i in range(left.shape[0]):
+                cells[start + left[i] * n_right + right[i]] += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count_common(
+        self, u: cython.Py_ssize_t, a: cython.Py_ssize_t, v: cython.Py_ssize_t, b: cython.Py_ssize_t
+    ) -> cython.int:
+        """Count the rows that have a code of one variable and a code of another, of which there are few."""
+        n_words: cython.Py_ssize_t = self.bits.shape[2]
+        if n_words == 0:
+            return 0
+        one: cython.p_ulonglong = cython.address(self.bits[u, a, 0])
+        other: cython.p_ulonglong = cython.address(self.bits[v, b, 0])
+        return cython.cast(cython.int, count_common(one, other, n_words))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _prepare(self, i: cython.Py_ssize_t) -> cython.void:
+        """Gather the codes of a variable, unless they are there."""
+        if self.is_ready[i]:
+            return
+        if self.variables.columns[i] >= 0:
+            self.codes[i, :] = self.levels[self.variables.columns[i]]
+        else:
+            _gather(self.variables.codes, self.variables.scope[i], self.rows, self.codes[i])
+        if self.variables.sizes[i] <= _FEW:
+            _write_bits(self.codes[i], self.bits[i])
+        self.is_ready[i] = True
 
 
-@inner_kernel(per_element(1, 1, 2))
-def gather_codes(codes: Codes, rows: Rows, scope: Scope) -> Codes:
-    """Return the codes of some rows and variables, [variable, row]."""
-    gathered = np.empty((scope.size, rows.size), np.uint8)
-    for i in range(rows.size):
-        for j in range(scope.size):
-            gathered[j, i] = codes[rows[i], scope[j]]
-    return gathered
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _gather(
+    records: cython.uchar[:, ::1], v: cython.Py_ssize_t, rows: cython.longlong[::1], codes: cython.uchar[::1]
+) -> cython.void:
+    """Write the codes of a variable, row by row."""
+    i: cython.Py_ssize_t
+    for i in range(rows.shape[0]):
+        codes[i] = records[rows[i], v]
 
 
-@inner_kernel(per_element(4, 0))
-def _count_codes(codes: Codes, sizes: Counts, counts: Counts, bits: Bits) -> None:
-    """Write how often each code occurs, and which rows have it, where there are zeros."""
-    n_variables, n_rows = codes.shape
-    for v in range(n_variables):
-        if sizes[v] > _FEW:
-            for i in range(n_rows):
-                counts[v, codes[v, i]] += 1
-            continue
-        for code in range(sizes[v]):
-            _write_bits(codes[v], code, bits[v, code])
-            counts[v, code] = count_common(bits[v, code], bits[v, code])
-
-
-@kernel
-def count_columns(records: Codes, rows: Rows, scope: Scope, codes: Codes, sizes: Counts) -> Columns:
-    """Prepare to count pairs of all variables, whose codes are gathered."""
-    n_variables, n_rows = codes.shape
-    counts = np.zeros((n_variables, largest(sizes)), np.int64)
-    bits = np.zeros((n_variables, _FEW, (n_rows + 63) // 64), np.uint64)
-    _count_codes(codes, sizes, counts, bits)
-    return Columns(records, rows, scope, codes, np.ones(n_variables, np.bool_), sizes, counts, bits)
-
-
-@kernel
-def counted_columns(records: Codes, rows: Rows, scope: Scope, sizes: Counts, counts: Counts) -> Columns:
-    """Prepare to count a few pairs, where it is known how often each code occurs: nothing is gathered yet."""
-    codes, is_ready = np.empty((scope.size, rows.size), np.uint8), np.zeros(scope.size, np.bool_)
-    bits = np.empty((scope.size, _FEW, (rows.size + 63) // 64), np.uint64)
-    return Columns(records, rows, scope, codes, is_ready, sizes, counts, bits)
-
-
-@kernel
-def set_column(columns: Columns, v: int, codes: Codes) -> None:
-    """Say what the codes of a variable are."""
-    put(columns.codes[v], 0, codes)
-    _finish(columns, v)
-
-
-@kernel
-def _gather(columns: Columns, v: int) -> None:
-    own, place = columns.codes[v], columns.scope[v]
-    for i in range(own.size):
-        own[i] = columns.records[columns.rows[i], place]
-    _finish(columns, v)
-
-
-@kernel
-def _finish(columns: Columns, v: int) -> None:
-    if columns.sizes[v] <= _FEW:
-        for code in range(columns.sizes[v]):
-            _write_bits(columns.codes[v], code, columns.bits[v, code])
-    columns.is_ready[v] = True
-
-
-@kernel
-def _write_bits(codes: Codes, wanted: int, bits: Bits) -> None:
-    for word in range(bits.size):
-        first = 64 * word
-        found = np.uint64(0)
-        for i in range(min(64, codes.size - first)):
-            found |= np.uint64(codes[first + i] == wanted) << np.uint64(i)
-        bits[word] = found
-
-
-@kernel
-def count_pair(columns: Columns, u: int, v: int, table: Table) -> None:
-    """Count how many rows have each pair of two variables' codes."""
-    codes, sizes, counts, bits = columns.codes, columns.sizes, columns.counts, columns.bits
-    for i in (u, v):
-        if not columns.is_ready[i]:
-            _gather(columns, i)
-    for a in range(sizes[u]):
-        for b in range(sizes[v]):
-            table[a, b] = 0
-    if max(sizes[u], sizes[v]) <= _FEW:
-        for a in range(sizes[u]):
-            for b in range(sizes[v]):
-                if counts[u, a] and counts[v, b]:
-                    table[a, b] = count_common(bits[u, a], bits[v, b])
-    else:
-        left, right = codes[u], codes[v]
-        for i in range(left.size):
-            table[left[i], right[i]] += 1
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _write_bits(codes: cython.uchar[::1], bits: cython.ulonglong[:, ::1]) -> cython.void:
+    """Write which rows have each code, [code, 64 rows]."""
+    code: cython.Py_ssize_t
+    word: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    for code in range(bits.shape[0]):
+        for word in range(bits.shape[1]):
+            bits[code, word] = 0
+    for row in range(codes.shape[0]):
+        bits[codes[row], row >> 6] |= cython.cast(cython.ulonglong, 1) << (row & 63)

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from unlearnspn.independence.base import Groups
-from unlearnspn.independence.dependence import Dependence, Terms, learn_dependence, revise_dependence
+from unlearnspn.independence.dependence import Dependence, learn_dependence, revise_dependence
 from unlearnspn.independence.random_features import sines_of_levels
+from unlearnspn.independence.variables import Variables
 from unlearnspn.slices import Rows, Slice
 
 _MOST_LEVELS = 255  # a level is a byte, and one of them is for missing values
@@ -40,13 +41,13 @@ class RDC:
 
     def learn(self, data: Slice, rows: Rows) -> Dependence:
         """Search for groups of dependent variables."""
-        return learn_dependence(self._terms(data), rows)
+        return learn_dependence(self._variables(data), rows, self.threshold)
 
     def revise(
         self, statistics: Dependence, data: Slice, minus: Rows, plus: Rows, rows: Callable[[], Rows]
     ) -> Dependence:
         """Move rows from cell to cell of each pair asked, and search again if an answer is another one."""
-        return revise_dependence(statistics, self._terms(data), minus, plus)
+        return revise_dependence(statistics, self._variables(data), minus, plus, self.threshold)
 
     def groups(self, statistics: Dependence, data: Slice) -> Groups:
         """Return the groups found."""
@@ -56,17 +57,7 @@ class RDC:
         """Return the groups, and the hash of the tables kept."""
         return statistics.search.groups.tobytes() + statistics.search.hashes.tobytes()
 
-    def _terms(self, data: Slice) -> Terms:
-        records, encoding = data.records, data.encoding
-        return Terms(
-            records.codes,
-            records.values,
-            records.place,
-            records.is_numeric,
-            encoding.sizes,
-            encoding.prints,
-            data.scope,
-            self.levels,
-            sines_of_levels(records.seed, records.is_numeric.size, self.levels, self.n_features, self.width),
-            float(self.threshold),
-        )
+    def _variables(self, data: Slice) -> Variables:
+        seed, n_variables = data.records.seed, len(data.records.is_numeric)
+        sines = sines_of_levels(seed, n_variables, self.levels, self.n_features, self.width)
+        return Variables(data, self.levels, sines)

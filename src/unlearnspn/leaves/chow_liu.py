@@ -17,7 +17,6 @@ import numpy as np
 
 from unlearnspn.circuit.expressions import OWN, Expression
 from unlearnspn.coding import CategoricalCoder, Encoding
-from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
@@ -30,8 +29,8 @@ from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.tree import Tree, TreeData, learn_tree
 from unlearnspn.leaves.tree_statistics import TreeStatistics, gather_statistics, revise_statistics
 from unlearnspn.leaves.tree_units import express_tree
-from unlearnspn.portable_math import x_log_x_table
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.statistics.moments import Moments
 from unlearnspn.tables import Category
 
 
@@ -142,7 +141,6 @@ class TreeLeaf:
             data.encoding.sizes,
             alphabets,
             data.records.is_numeric,
-            x_log_x_table(),
             float(self.settings.alpha),
             float(self.settings.beta),
         )

@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from unlearnspn.circuit.expressions import Expression, Unit, numeric
-from unlearnspn.exact_sum import Moments
-from unlearnspn.hashing import fingerprint
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.statistics.moments import Moments
 from unlearnspn.tables import Category
 
 
@@ -42,11 +41,11 @@ class FromMoments(ABC):
         """Take rows out and put others in, exactly."""
         if minus.size:
             statistics = statistics.minus(self.learn(data, minus))
-        return statistics.plus(self.learn(data, plus)) if plus.size else statistics
+        return statistics.merge(self.learn(data, plus)) if plus.size else statistics
 
     def fingerprint(self, statistics: Moments, data: Slice) -> bytes:
-        """Hash the exact sums."""
-        return fingerprint([self.name.encode(), *statistics.to_bytes()])
+        """Return the exact sums."""
+        return statistics.fingerprint()
 
     def express(self, statistics: Moments, data: Slice) -> Expression:
         """Return the distribution as part of a circuit."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.coding import NumericCoder
-from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.support import ANY_NUMBER, Support
 from unlearnspn.slices import Slice
+from unlearnspn.statistics.moments import Moments
 
 _SMALLEST = 5e-324
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import Expression, Input, Unit, mixture
 from unlearnspn.coding import Levels
-from unlearnspn.compiling import kernel
 from unlearnspn.hashing import fingerprint
 from unlearnspn.leaves.background import background
 from unlearnspn.leaves.level_counts import LevelCounts, count_levels, shift_levels
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.support import ANY_NUMBER, Support
+from unlearnspn.leaves.values import bin_values, log_densities
 from unlearnspn.portable_math import log
 from unlearnspn.schema import Kind
 from unlearnspn.slices import Rows, Slice
@@ -107,7 +107,7 @@ class Histogram:
         others = background(coder, data.variable)
         if inside == 0:
             return others
-        parameters = np.concatenate([_UNBOUNDED, [grid.start, grid.width], _log_densities(counts, grid.width)])
+        parameters = np.concatenate([_UNBOUNDED, [grid.start, grid.width], log_densities(counts, grid.width)])
         total = inside + outside + self.alpha
         weights = [log(inside / total), log((outside + self.alpha) / total)]
         return mixture([Input(Unit.HISTOGRAM, data.variable, parameters), others], weights)
@@ -125,7 +125,7 @@ class Histogram:
 
     def _bins(self, data: Slice, rows: Rows) -> Levels:
         """Return each row's bin as a table of one column."""
-        return _find_bins(data.records.values, rows, data.records.place[data.variable], *self._grid(data))
+        return bin_values(data.records.values, rows, data.records.place[data.variable], *self._grid(data))
 
     def _counts(self, statistics: LevelCounts, data: Slice) -> tuple[_Grid, npt.NDArray[np.int64], int]:
         """Return the grid, the count of each bin, and that of the values outside."""
@@ -136,30 +136,3 @@ class Histogram:
 
 
 _UNBOUNDED = np.array([-math.inf, math.inf, 0.0])
-
-
-@kernel
-def _find_bins(
-    values: npt.NDArray[np.float64], rows: Rows, column: int, start: float, width: float, n_bins: int
-) -> Levels:
-    """Return the bin of each row, `n_bins` for those outside, -1 for those missing."""
-    bins = np.full((rows.size, 1), -1, np.int32)
-    for i in range(rows.size):
-        value = values[rows[i], column]
-        if value == value:
-            # Compared as a float: it may be too large for an integer.
-            place = (value - start) / width
-            bins[i, 0] = np.int32(place) if 0.0 <= place < n_bins else n_bins
-    return bins
-
-
-@kernel
-def _log_densities(counts: npt.NDArray[np.int64], width: float) -> npt.NDArray[np.float64]:
-    """Return the log-density in each bin; -inf in empty ones."""
-    total = counts.sum()
-    densities = np.full(counts.size, -np.inf)
-    for i in range(counts.size):
-        if counts[i] > 0:
-            # In two steps: the quotient itself may be too large for a double.
-            densities[i] = log(counts[i] / total) - log(width)
-    return densities

@@ -1,18 +1,21 @@
-"""Kernels on level counts: which levels occur in a leaf, and how often."""
+"""Level counts: which levels occur in a leaf, and how often."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import cython
 import numpy as np
 import numpy.typing as npt
+from cython.cimports.unlearnspn.const_types import const_int16, const_int32, const_int64, const_level, const_uint64
+from cython.cimports.unlearnspn.leaves.smoothing import smooth
+from cython.cimports.unlearnspn.mixing import mix64
 
-from unlearnspn.arrays import places_of, put
 from unlearnspn.coding import Levels
-from unlearnspn.compiling import elements, kernel, late_kernel, per_element
-from unlearnspn.hashing import Keys, mix64
-from unlearnspn.portable_math import log
+from unlearnspn.hashing import Keys
 from unlearnspn.slices import Counts, Flags, Rows
+
+Floats = npt.NDArray[np.float64]
 
 
 class LevelCounts(NamedTuple):
@@ -21,83 +24,12 @@ class LevelCounts(NamedTuple):
     levels: Counts
     counts: Counts
 
-
-@kernel
-def _occurring(levels: Counts, counts: Counts, known: int) -> tuple[Counts, Counts]:
-    """Return the levels that occur, and how often each does, in arrays of their own."""
-    kept = places_of(counts[:known] > 0, True)
-    return levels[kept], counts[kept]
-
-
-@late_kernel(per_element(1, 1))
-def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> tuple[Counts, Counts]:
-    """Count the levels of some rows; those below zero are missing."""
-    counts = np.zeros(n_levels, np.int64)
-    for row in rows:
-        level = table[row, column]
-        if level >= 0:
-            counts[level] += 1
-    return _occurring(np.arange(n_levels), counts, n_levels)
-
-
-def _steps_of_shift(levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int) -> int:
-    return levels.size * (1 + minus.size + plus.size)
-
-
-@late_kernel(_steps_of_shift)
-def shift_levels(
-    levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int
-) -> tuple[Counts, Counts]:
-    """Count rows out and others in."""
-    known = levels.size
-    room = known + minus.size + plus.size
-    new_levels, new_counts = np.empty(room, np.int64), np.zeros(room, np.int64)
-    put(new_levels, 0, levels)
-    put(new_counts, 0, counts)
-    for i in range(minus.size + plus.size):
-        row, sign = (minus[i], -1) if i < minus.size else (plus[i - minus.size], 1)
-        level = table[row, column]
-        if level < 0:
-            continue
-        place = 0
-        while place < known and new_levels[place] != level:
-            place += 1
-        if place == known:
-            new_levels[known] = level
-            known += 1
-        new_counts[place] += sign
-    return _occurring(new_levels, new_counts, known)
-
-
-@late_kernel(elements)
-def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[np.uint64, np.uint64]:
-    """Sum count·hash over the levels: independent of their order and of their codes."""
-    low, high = np.uint64(0), np.uint64(0)
-    for i in range(levels.size):
-        name = mix64(prints[levels[i]])
-        low += np.uint64(counts[i]) * name
-        high += np.uint64(counts[i]) * mix64(name)
-    return low, high
-
-
-@late_kernel(elements)
-def smoothed_log_probabilities(
-    levels: Counts, counts: Counts, outcomes: Counts, alpha: float, unseen: float
-) -> npt.NDArray[np.float64]:
-    """Return log((count + alpha) / total) of each outcome, given by its level, then of those never seen together.
-
-    A level below zero is that of an outcome nobody has; what was never seen has `unseen`·alpha in place of
-    count + alpha.
-    """
-    largest = -1
-    for level in levels:
-        largest = max(largest, level)
-    by_level = np.zeros(largest + 1, np.int64)
-    for i in range(levels.size):
-        by_level[levels[i]] = counts[i]
-    log_probabilities = np.empty(outcomes.size + 1)
-    smooth(by_level, outcomes, alpha, unseen, log_probabilities)
-    return log_probabilities
+    def merge(self, other: LevelCounts) -> LevelCounts:
+        """Return the counts of the rows of both, which have none in common."""
+        levels, places = np.unique(np.concatenate([self.levels, other.levels]), return_inverse=True)
+        counts = np.zeros(levels.size, np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
+        return LevelCounts(levels, counts)
 
 
 class Smoothing(NamedTuple):
@@ -108,28 +40,130 @@ class Smoothing(NamedTuple):
     #: Where the outcomes of each variable start, and at the end how many there are in all; the level of each.
     starts: Counts
     levels: Counts
-    alphas: npt.NDArray[np.float64]
-    unseen: npt.NDArray[np.float64]
+    alphas: Floats
+    unseen: Floats
 
 
-@kernel
-def smooth(
-    by_level: Counts, outcomes: Counts, alpha: float, unseen: float, log_probabilities: npt.NDArray[np.float64]
-) -> None:
-    """Write what `smoothed_log_probabilities` returns, given a count for each level."""
-    n_records = 0
-    for count in by_level:
-        n_records += count
-    total = n_records + alpha * (outcomes.size + unseen)
-    for i in range(outcomes.size):
-        level = outcomes[i]
-        known = by_level[level] if 0 <= level < by_level.size else 0
-        log_probabilities[i] = _log_share(known + alpha, total)
-    log_probabilities[outcomes.size] = _log_share(alpha * unseen, total)
+def count_levels(table: Levels, rows: Rows, column: int, n_levels: int) -> LevelCounts:
+    """Count the levels of some rows; those below zero are missing."""
+    counts = np.zeros(n_levels, np.int64)
+    if table.itemsize == 2:
+        _count[const_int16](table, rows, column, counts)
+    else:
+        _count[const_int32](table, rows, column, counts)
+    return _occurring(np.arange(n_levels), counts, n_levels)
 
 
-@kernel
-def _log_share(part: float, total: float) -> float:
-    # Shares below the normal doubles are as good as none, and `log` does not know them.
-    share = part / total
-    return log(share) if share >= 2.0**-1022 else -np.inf
+@cython.cfunc
+def _count(
+    table: const_level[:, ::1], rows: const_int64[:], column: cython.Py_ssize_t, counts: cython.longlong[::1]
+) -> cython.void:
+    i: cython.Py_ssize_t
+    level: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(rows.shape[0]):
+            level = table[rows[i], column]
+            if level >= 0:
+                counts[level] += 1
+
+
+def _occurring(levels: Counts, counts: Counts, known: int) -> LevelCounts:
+    """Return which of the known levels occur, and how often each does, in arrays of their own."""
+    number = _keep_occurring(levels, counts, known)
+    return LevelCounts(levels[:number].copy(), counts[:number].copy())
+
+
+@cython.cfunc
+def _keep_occurring(
+    levels: cython.longlong[::1], counts: cython.longlong[::1], known: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Move the levels that occur to the front, and return how many do."""
+    i: cython.Py_ssize_t
+    number: cython.Py_ssize_t = 0
+    for i in range(known):
+        if counts[i] > 0:
+            levels[number], counts[number] = levels[i], counts[i]
+            number += 1
+    return number
+
+
+def shift_levels(levels: Counts, counts: Counts, table: Levels, minus: Rows, plus: Rows, column: int) -> LevelCounts:
+    """Count rows out and others in."""
+    known = levels.size
+    new_levels, new_counts = np.zeros((2, known + minus.size + plus.size), np.int64)
+    new_levels[:known], new_counts[:known] = levels, counts
+    for rows, sign in ((minus, -1), (plus, 1)):
+        if table.itemsize == 2:
+            known = _shift[const_int16](table, rows, column, new_levels, new_counts, known, sign)
+        else:
+            known = _shift[const_int32](table, rows, column, new_levels, new_counts, known, sign)
+    return _occurring(new_levels, new_counts, known)
+
+
+@cython.cfunc
+def _shift(
+    table: const_level[:, ::1],
+    rows: const_int64[:],
+    column: cython.Py_ssize_t,
+    levels: cython.longlong[::1],
+    counts: cython.longlong[::1],
+    known: cython.Py_ssize_t,
+    sign: cython.longlong,
+) -> cython.Py_ssize_t:
+    """Count rows in, or out; return how many levels are known then."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    level: cython.longlong
+    with cython.nogil:
+        for i in range(rows.shape[0]):
+            level = table[rows[i], column]
+            if level < 0:
+                continue
+            place = 0
+            while place < known and levels[place] != level:
+                place += 1
+            if place == known:
+                levels[known] = level
+                known += 1
+            counts[place] += sign
+    return known
+
+
+def hash_levels(levels: Counts, counts: Counts, prints: Keys) -> tuple[int, int]:
+    """Sum count·hash over the levels: independent of their order and of their codes."""
+    own: const_int64[::1] = levels
+    numbers: const_int64[::1] = counts
+    names: const_uint64[::1] = prints
+    low: cython.ulonglong = 0
+    high: cython.ulonglong = 0
+    name: cython.ulonglong
+    i: cython.Py_ssize_t
+    for i in range(own.shape[0]):
+        name = mix64(names[own[i]])
+        low += cython.cast(cython.ulonglong, numbers[i]) * name
+        high += cython.cast(cython.ulonglong, numbers[i]) * mix64(name)
+    return low, high
+
+
+def smoothed_log_probabilities(levels: Counts, counts: Counts, outcomes: Counts, alpha: float, unseen: float) -> Floats:
+    """Return log((count + alpha) / total) of each outcome, given by its level, then of those never seen together.
+
+    A level below zero is that of an outcome nobody has; what was never seen has `unseen`·alpha in place of
+    count + alpha.
+    """
+    by_level = np.zeros(levels.max(initial=0) + 1, np.int64)
+    by_level[levels] = counts
+    log_probabilities = np.empty(outcomes.size + 1)
+    _smooth(by_level, outcomes, alpha, unseen, log_probabilities)
+    return log_probabilities
+
+
+@cython.cfunc
+def _smooth(
+    by_level: const_int64[::1],
+    outcomes: const_int64[::1],
+    alpha: cython.double,
+    unseen: cython.double,
+    log_probabilities: cython.double[::1],
+) -> cython.void:
+    smooth(by_level, 0, by_level.shape[0], outcomes, 0, outcomes.shape[0], alpha, unseen, log_probabilities, 0)

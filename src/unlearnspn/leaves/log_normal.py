@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.compiling import kernel
-from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.support import POSITIVE, Support
+from unlearnspn.leaves.values import log_values
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Rows, Slice
+from unlearnspn.statistics.moments import Moments
 
 #: The deviation of the logarithm where nothing is known of it.
 _STD_OF_NOTHING = 1.0
@@ -54,7 +53,7 @@ class LogNormal(FromMoments):
 
     def learn(self, data: Slice, rows: Rows) -> Moments:
         """Sum logarithms and their squares exactly."""
-        logs = _logs(data.records.values, rows, data.records.place[data.variable])
+        logs = log_values(data.records.values, rows, data.records.place[data.variable])
         return Moments.of(logs, np.arange(rows.size))
 
     def parameters(self, statistics: Moments, data: Slice) -> dict[str, float]:
@@ -63,14 +62,3 @@ class LogNormal(FromMoments):
             coder = data.encoding.numeric(data.variable)
             return {"log_mean": log(max(coder.centre, coder.scale)), "log_std": _STD_OF_NOTHING}
         return {"log_mean": statistics.mean(), "log_std": max(statistics.std(), self.min_std)}
-
-
-@kernel
-def _logs(values: npt.NDArray[np.float64], rows: Rows, column: int) -> npt.NDArray[np.float64]:
-    """Return the logarithms of some rows as a table of one column; NaN for what is missing."""
-    logs = np.full((rows.size, 1), np.nan)
-    for i in range(rows.size):
-        value = values[rows[i], column]
-        if value > 0.0:
-            logs[i, 0] = log(value)
-    return logs

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.settings import require_positive
 from unlearnspn.leaves.support import COUNTS, Support
 from unlearnspn.slices import Slice
+from unlearnspn.statistics.moments import Moments
 
 
 @dataclass(frozen=True)

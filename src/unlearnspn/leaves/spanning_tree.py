@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+import cython
 import numpy as np
+from cython.cimports.libc.limits import LLONG_MIN
+from cython.cimports.unlearnspn.const_types import const_int64
+from cython.cimports.unlearnspn.statistics.g_test import Logs, g_statistic
+from cython.cimports.unlearnspn.statistics.logs import tabulated_logs
 
-from unlearnspn.compiling import inner_kernel, kernel
 from unlearnspn.leaves.edge_tables import Pairs
-from unlearnspn.pair_tables import g_statistic
 from unlearnspn.slices import Counts
 
-#: What a position gains that has joined the tree: less than any other.
-_INSIDE = np.iinfo(np.int64).min
 
-
-def _steps_of_gains(pairs: Pairs, logs: Counts) -> int:
-    return pairs.cells.size
-
-
-@inner_kernel(_steps_of_gains)
-def pair_gains(pairs: Pairs, logs: Counts) -> Counts:
+def pair_gains(pairs: Pairs) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 
     That is their mutual information times the number of records that have both.
     """
     width = pairs.sizes.size
     gains = np.zeros((width, width), np.int64)
-    for i in range(width - 1):
-        for j in range(i + 1, width):
-            n_rows, n_columns = pairs.sizes[i], pairs.sizes[j]
-            table = pairs.cells[pairs.starts[i, j] : pairs.starts[i, j] + n_rows * n_columns]
-            gains[i, j] = gains[j, i] = g_statistic(table, n_rows, n_columns, logs)[0]
+    _write_gains(pairs.cells, pairs.sizes, pairs.starts, gains)
     return gains
 
 
-@kernel
+@cython.cfunc
+def _write_gains(
+    cells: const_int64[::1],
+    sizes: const_int64[::1],
+    starts: const_int64[:, ::1],
+    gains: cython.longlong[:, ::1],
+) -> cython.void:
+    width: cython.Py_ssize_t = sizes.shape[0]
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    logs: Logs = tabulated_logs()
+    with cython.nogil:
+        for i in range(width - 1):
+            for j in range(i + 1, width):
+                gains[i, j] = g_statistic(cython.address(cells[starts[i, j]]), sizes[i], sizes[j], logs).half_g
+                gains[j, i] = gains[i, j]
+
+
 def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     """Return the parent of each position, -1 for the first, and all positions in the order they joined the tree.
 
@@ -41,16 +49,34 @@ def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:
     """
     width = len(gains)
     parents, order = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    parents[0] = -1
-    nearest = gains[0].copy()  # what each position gains by joining at its parent
-    nearest[0] = _INSIDE
-    for step in range(1, width):
-        best = 0
-        for v in range(width):
-            if nearest[v] > nearest[best]:
-                best = v
-        order[step], nearest[best] = best, _INSIDE
-        for v in range(width):
-            if nearest[v] != _INSIDE and gains[best, v] > nearest[v]:
-                parents[v], nearest[v] = best, gains[best, v]
+    _grow(gains, gains[0].copy(), parents, order)
     return parents, order
+
+
+@cython.cfunc
+def _grow(
+    gains: const_int64[:, ::1],
+    nearest: cython.longlong[::1],
+    parents: cython.longlong[::1],
+    order: cython.longlong[::1],
+) -> cython.void:
+    """Let one position after another join; `nearest` is what each gains by joining at its parent."""
+    width: cython.Py_ssize_t = gains.shape[0]
+    inside: cython.longlong = LLONG_MIN  # what a position gains that has joined: less than any other
+    best: cython.Py_ssize_t
+    step: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    with cython.nogil:
+        parents[0] = -1
+        nearest[0] = inside
+        for step in range(1, width):
+            best = 0
+            for v in range(width):
+                if nearest[v] > nearest[best]:
+                    best = v
+            order[step] = best
+            nearest[best] = inside
+            for v in range(width):
+                if nearest[v] != inside and gains[best, v] > nearest[v]:
+                    parents[v] = best
+                    nearest[v] = gains[best, v]

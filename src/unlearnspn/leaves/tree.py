@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.compiling import kernel, late_kernel
 from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables, alphabets_of, edge_tables, find_pairs
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.slices import Counts, Flags, Scope
@@ -28,8 +27,6 @@ class TreeData(NamedTuple):
     sizes: Counts
     alphabets: Alphabets
     is_numeric: Flags
-    #: The table of x·log x, see `portable_math`.
-    logs: Counts
     alpha: float
     beta: float
 
@@ -48,22 +45,10 @@ class Tree(NamedTuple):
     first_bins: Counts
 
 
-@kernel
-def tree_of(data: TreeData) -> Tree:
+def learn_tree(data: TreeData) -> Tree:
     """Find the tree."""
     alphabets, pairs = alphabets_of(data.scope, data.alphabets), find_pairs(data.cells, data.scope, data.sizes)
-    parents, order = maximum_spanning_tree(pair_gains(pairs, data.logs))
+    parents, order = maximum_spanning_tree(pair_gains(pairs))
     tables = edge_tables(pairs, alphabets, parents, data.alpha, data.beta)
     is_numeric = data.is_numeric[data.scope]
     return Tree(data.scope, parents, order, alphabets, tables, is_numeric, data.in_bins, data.first_bins)
-
-
-def steps_of_tree(data: TreeData) -> int:
-    """Return about how many steps it takes to find a tree: twice each cell, and those along edges often."""
-    return int(data.cells.size * (2 + 60 / data.scope.size))
-
-
-@late_kernel(steps_of_tree)
-def learn_tree(data: TreeData) -> Tree:
-    """Find a tree, to look at it."""
-    return tree_of(data)

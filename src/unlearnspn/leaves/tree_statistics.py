@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unlearnspn.coding import Codes
-from unlearnspn.compiling import IN, OUT, late_kernel, per_element
-from unlearnspn.exact_sum import Bits, Words
-from unlearnspn.leaves.bins import BinColumns, columns_of, n_bin_words, shift_bins
-from unlearnspn.pair_tables import count_pairs, pair_cells
+from unlearnspn.leaves.bins import BinColumns, columns_of, merge_bins, n_bin_words, shift_bins
 from unlearnspn.slices import Counts, Rows, Scope, Slice
+from unlearnspn.statistics.moments import Words
+from unlearnspn.statistics.pair_tables import count_pairs, pair_cells
+
+_IN, _OUT = 1, -1
 
 
 class TreeStatistics(NamedTuple):
-    """Exact counts and sums of some rows."""
+    """Exact counts and sums of some rows: rows come and go in any order, and those of disjoint rows merge."""
 
     #: The tables of all pairs, one after another.
     cells: Counts
@@ -24,36 +24,33 @@ class TreeStatistics(NamedTuple):
     #: How both are laid out.
     columns: BinColumns
 
+    def merge(self, other: TreeStatistics, scope: Scope) -> TreeStatistics:
+        """Return the statistics of the rows of both, which have none in common; both are of the same variables."""
+        in_bins = merge_bins(self.in_bins, other.in_bins, scope, self.columns)
+        return TreeStatistics(self.cells + other.cells, in_bins, self.columns)
+
 
 def gather_statistics(data: Slice, rows: Rows) -> TreeStatistics:
     """Count the tables of all pairs, and sum numbers by bin."""
-    records, columns = data.records, columns_of(data)
-    bits = records.values.view(np.int64)
-    return TreeStatistics(*_gather(records.codes, bits, rows, data.scope, columns), columns)
+    columns = columns_of(data)
+    cells = np.zeros(pair_cells(data.coded, data.scope), np.int64)
+    in_bins = np.zeros(n_bin_words(columns, data.scope), np.int64)
+    statistics = TreeStatistics(cells, in_bins, columns)
+    _shift(statistics, data, rows, _IN)
+    return statistics
 
 
 def revise_statistics(statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
     """Count rows out and others in."""
-    cells, in_bins, columns = statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns
-    codes, bits = data.records.codes, data.records.values.view(np.int64)
-    for rows, sign in ((minus, OUT), (plus, IN)):
-        _shift(cells, in_bins, codes, bits, rows, data.scope, columns, sign)
-    return TreeStatistics(cells, in_bins, columns)
+    revised = TreeStatistics(statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns)
+    _shift(revised, data, minus, _OUT)
+    _shift(revised, data, plus, _IN)
+    return revised
 
 
-@late_kernel(per_element(1, 2, 3, 3))
-def _gather(codes: Codes, bits: Bits, rows: Rows, scope: Scope, columns: BinColumns) -> tuple[Counts, Words]:
-    """Return what `gather_statistics` does."""
-    cells = np.zeros(pair_cells(scope, columns.sizes), np.int64)
-    in_bins = np.zeros(n_bin_words(columns, scope), np.int64)
-    _shift(cells, in_bins, codes, bits, rows, scope, columns, IN)
-    return cells, in_bins
-
-
-@late_kernel(per_element(1, 4, 5, 5))
-def _shift(
-    cells: Counts, in_bins: Words, codes: Codes, bits: Bits, rows: Rows, scope: Scope, columns: BinColumns, sign: int
-) -> None:
+def _shift(statistics: TreeStatistics, data: Slice, rows: Rows, sign: int) -> None:
     """Count rows in, or out."""
-    count_pairs(codes, rows, scope, columns.sizes, cells, sign)
-    shift_bins(in_bins, codes, bits, rows, scope, columns, sign)
+    cells, in_bins, columns = statistics
+    codes, bits = data.records.codes, data.records.values.view(np.int64)
+    count_pairs(data.coded, rows, data.scope, cells, sign)
+    shift_bins(in_bins, codes, bits, rows, data.scope, columns, sign)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from unlearnspn.estimators.base import BaseSPN
-from unlearnspn.network import Operation
 from unlearnspn.plots.canvas import require_matplotlib
 from unlearnspn.plots.outline import Sketch, sketch_network
 from unlearnspn.plots.shapes import SHAPES
 from unlearnspn.plots.style import BLUE, GREEN, GREY, ORANGE, PLUS, PURPLE, TIMES
 from unlearnspn.plots.tree_drawing import Pencil, draw_tree
 from unlearnspn.plots.tree_legend import Entry
-from unlearnspn.views import NodeView
+from unlearnspn.spn.operations import Operation
+from unlearnspn.spn.views import NodeView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

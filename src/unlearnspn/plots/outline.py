@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from unlearnspn.network import Operation
-from unlearnspn.views import NodeView
+from unlearnspn.spn.operations import Operation
+from unlearnspn.spn.views import NodeView
 
 #: With so many rows, nodes that a picture is not about stay folded.
 ROWS_FOR_OTHERS = 24

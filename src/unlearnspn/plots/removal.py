@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from unlearnspn.network import Operation
 from unlearnspn.plots.canvas import require_matplotlib
 from unlearnspn.plots.network import operation_entries, root_of
 from unlearnspn.plots.outline import Box, Sketch, sketch_network
@@ -15,8 +14,9 @@ from unlearnspn.plots.style import BLUE, FADED, GREY, ORANGE, VERMILION, count
 from unlearnspn.plots.touched import Touch, find_touches
 from unlearnspn.plots.tree_drawing import Pencil, draw_tree
 from unlearnspn.plots.tree_legend import Entry
-from unlearnspn.report import Report
-from unlearnspn.views import NodeView
+from unlearnspn.spn.operations import Operation
+from unlearnspn.spn.report import Report
+from unlearnspn.spn.views import NodeView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from unlearnspn.network import Operation
+from unlearnspn.spn.operations import Operation
 
 
 @dataclass(frozen=True)

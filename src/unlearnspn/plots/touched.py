@@ -11,9 +11,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from unlearnspn.network import Operation
-from unlearnspn.rebuilding import LARGE_SHARE
-from unlearnspn.views import NodeView
+from unlearnspn.spn.operations import Operation
+from unlearnspn.spn.unlearn_spn import LARGE_SHARE
+from unlearnspn.spn.views import NodeView
 
 
 class Touch(StrEnum):

@@ -12,7 +12,7 @@ import numpy as np
 
 from unlearnspn.certificates import Commitments, Digests, new_nonce
 from unlearnspn.ids import RecordId
-from unlearnspn.report import Report
+from unlearnspn.spn.report import Report
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.vault.drafts import Drafts
 from unlearnspn.vault.errors import DamagedVaultError

@@ -19,7 +19,7 @@ from unlearnspn.vault.layout import LayoutError, require_accounted
 #: "uSPN", so that tools such as `file` can tell a vault from other databases.
 APPLICATION_ID = 0x7553504E
 #: Raised when vaults are written that earlier versions of the library would misread.
-VERSION = 2
+VERSION = 3
 #: A page of a vault, its digest and its number fill one page of the database, so that it is overwritten where it lies.
 PAGE_BYTES = 8192
 
@@ -234,10 +234,10 @@ class Database:
                 f"{self.path} was written by a newer version of unlearnspn (format {version}, this one knows "
                 f"{VERSION}): upgrade unlearnspn"
             )
-        if version == 1:
+        if 1 <= version < VERSION:
             raise VaultError(
-                f"{self.path} was written by an earlier version of unlearnspn: its ledger holds digests, against which "
-                "guesses about removed records can be tested; make a new vault, and ingest the records there"
+                f"{self.path} was written by an earlier version of unlearnspn (format {version}, this one knows "
+                f"{VERSION}): make a new vault, and ingest the records there"
             )
         if version < 1:
             raise DamagedVaultError(f"{self.path} is damaged: its format is said to be {version}")

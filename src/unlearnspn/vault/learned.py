@@ -1,7 +1,7 @@
-"""What a vault holds once there is a model: the records by slot, the network's words, and whose records they are.
+"""What a vault holds once there is a model: the records by slot, the network's nodes, and whose records they are.
 
-Only what history has a part in is stored: which slot a record is in, which code a category has, where a node lies.
-Everything else follows from these and is derived on opening; that it is what it was, the state's digest tells.
+Of the records only what history has a part in is stored: which slot a record is in, which code a category has. All else
+follows from these and is derived on opening; that it is what it was, the state's digest tells.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from unlearnspn.coding import CategoricalCoder
 from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.estimators.parameters import read_settings
 from unlearnspn.estimators.spn import SPN
-from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
 from unlearnspn.rare_categories import HiddenCell, HiddenCells
 from unlearnspn.records import Records
-from unlearnspn.report import Report
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows
+from unlearnspn.spn.dump import load_network
+from unlearnspn.spn.report import Report
 from unlearnspn.storage import settings as stored_settings
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.columns import read_tokens
@@ -35,11 +35,12 @@ from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Origin
 from unlearnspn.vault.errors import DamagedVaultError
 from unlearnspn.vault.forms import Batch, Form
+from unlearnspn.vault.nodes import StoredNodes
 from unlearnspn.vault.pages import PageStore, Stretches
 from unlearnspn.vault.texts import TextColumn
 
 #: The arrays of a model, and those that have a line for each slot.
-_WORDS, _NETWORK, _MODEL = "network.words", "network", "model"
+_NETWORK, _MODEL = "network", "model"
 _TOKENS, _LENGTHS, _COUNTS = "categories.tokens", "categories.lengths", "categories.counts"
 _BY_SLOT = ("live", "values", "levels")
 _IDS, _SUBJECTS, _HIDDEN = "ids", "subjects", "hidden"
@@ -49,14 +50,16 @@ _TEXT_PARTS = ("texts", "starts", "lengths")
 class Learned:
     """A model with its records and their subjects; knows what has to be stored after a change."""
 
-    def __init__(self, estimator: SPN, subjects: TextColumn, id_texts: TextColumn | None, is_stored: bool) -> None:
+    def __init__(
+        self, estimator: SPN, subjects: TextColumn, id_texts: TextColumn | None, nodes: StoredNodes | None = None
+    ) -> None:
+        is_stored = nodes is not None
         self.estimator = estimator
         self.subjects = subjects
         self.model: Model = estimator._model
-        self.model.is_watched = True
         self._id_texts = id_texts
-        #: What has changed since everything was stored: stretches of words, slots, or more than that.
-        self._stretches: list[Stretches] = []
+        self._nodes = StoredNodes() if nodes is None else nodes
+        #: What has changed since everything was stored: some slots, or more than that.
         self._slots: list[Rows] = []
         self._rewritten = not is_stored
         self._stored_encoding = self.model.records.encoding if is_stored else None
@@ -73,7 +76,7 @@ class Learned:
         warn_of(estimator._model.identifying, "samples and exported circuits of this model show")
         estimator._set_features(schema.names, named=True)
         id_texts = TextColumn.of(batch.ids) if isinstance(batch.ids[0], str) else None  # type: ignore[arg-type]
-        return cls(estimator, TextColumn.of(batch.subjects), id_texts, is_stored=False)
+        return cls(estimator, TextColumn.of(batch.subjects), id_texts)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -125,13 +128,12 @@ class Learned:
         subjects_before = self.subjects
         ids, table = ([], None) if plus is None else (plus.ids, plus.table)
         report = model.revise(minus, ids, table, dry_run)
-        self._stretches.append(model.touched.stretches)
         if dry_run:
             return report
+        self._nodes.drop(model.dropped)
         if model.records is not records:
             self._follow(records, subjects_before, plus)
             return report
-        self._rewritten = self._rewritten or model.touched.everything
         moved, slots = model.moved
         subjects = [*([] if plus is None else plus.subjects), *self.subjects.get(slots)]
         ids, left = [*ids, *moved], np.concatenate([left, slots])
@@ -160,14 +162,13 @@ class Learned:
 
     def save(self, store: PageStore) -> None:
         """Store what has changed since the last time."""
-        model, records, network = self.model, self.model.records, self.model.network
-        model.settle()  # so that no node is marked as not digested
-        slots, stretches = None, None
+        model, records = self.model, self.model.records
+        slots = None
         if not self._rewritten:
             slots = np.unique(np.concatenate([*self._slots, np.zeros(0, np.int64)]))
-            stretches = 8 * np.concatenate([*self._stretches, np.zeros((0, 2), np.int64)])
-        store.save(_WORDS, network.words[: network.used], stretches)
-        described = {"root": network.root, "wasted": network.wasted, "records": records.multiset.tobytes().hex()}
+        self._nodes.put(model.root)
+        self._nodes.save(store)
+        described = {"root": model.root.number, "records": records.multiset.tobytes().hex()}
         store.save_document(_NETWORK, described)
         for name in _BY_SLOT:
             array = getattr(records, name)
@@ -182,7 +183,7 @@ class Learned:
         self._save_hidden(store)
         if _MODEL not in store.names or self._rewritten:
             store.save_document(_MODEL, self._describe())
-        self._stretches, self._slots, self._rewritten = [], [], False
+        self._slots, self._rewritten = [], False
         self._stored_encoding = records.encoding
 
     def _describe(self) -> dict[str, Any]:
@@ -222,7 +223,7 @@ class Learned:
     @staticmethod
     def erase(store: PageStore) -> None:
         """Erase everything."""
-        names = {_WORDS, _NETWORK, _MODEL, _HIDDEN, _TOKENS, _LENGTHS, _COUNTS, _IDS, *_BY_SLOT}
+        names = {*StoredNodes.names(), _NETWORK, _MODEL, _HIDDEN, _TOKENS, _LENGTHS, _COUNTS, _IDS, *_BY_SLOT}
         names |= {f"{name}.{part}" for name in (_IDS, _SUBJECTS) for part in _TEXT_PARTS}
         for name in store.names:
             if name in names:
@@ -243,13 +244,12 @@ class Learned:
         extent = store.load_document(_NETWORK)
         records = _load_records(store, settings, id_texts, extent["records"])
         learner = settings.learner(records, records.encoding)
-        words, used = store.load_with_room(_WORDS)
-        network = FlatNetwork.restore(learner, words, used, extent["wasted"], extent["root"], records.rows)
-        model = Model(settings, records, learner, network)
+        nodes = StoredNodes.load(store)
+        model = Model(settings, records, learner, load_network(learner, nodes.read, extent["root"], records.rows))
         model.origin, model.hidden = origin, _load_hidden(store, settings.schema)
         names = settings.schema.names
         estimator._restore(model, {"n_features": len(names), "named": True})
-        return cls(estimator, TextColumn.load(store, _SUBJECTS), id_texts, is_stored=True)
+        return cls(estimator, TextColumn.load(store, _SUBJECTS), id_texts, nodes)
 
 
 def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | None, digest: str) -> Records:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from unlearnspn.certificates import Envelope, Kind, Opening, Receipt
-from unlearnspn.report import Report
+from unlearnspn.spn.report import Report
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.publishing import Publication
-from unlearnspn.report import Report
+from unlearnspn.spn.report import Report
+from unlearnspn.spn.views import NodeView
 from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.auditing import audit_vault
 from unlearnspn.vault.comparing import without_known
@@ -46,7 +47,6 @@ from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
 from unlearnspn.vault.progress import Progress, tell
 from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
-from unlearnspn.views import NodeView
 
 M = TypeVar("M", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -1,0 +1,1 @@
+cdef double uniform(unsigned long long key) noexcept nogil
