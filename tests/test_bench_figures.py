@@ -1,34 +1,125 @@
-"""Figures know whether they keep their targets."""
+"""The arithmetic of figures, their targets, and how reports show them."""
 
+import io
+import json
+
+import numpy as np
 import pytest
+from rich.console import Console
 
-from unlearnspn.bench.figures import Figure, at_least, at_most, times
+from benchmarks.figures import Figure, at_least, at_most, times
+from benchmarks.first_use.run import removal_cells
+from benchmarks.machine import Machine
+from benchmarks.paper import removal, training
+from benchmarks.peers.client import Learned
+from benchmarks.printing import print_end, print_section
+from benchmarks.quality import run as quality
+from benchmarks.quality.models import ENSEMBLE, TREES
+from benchmarks.reports import Column, Report, Section
+from benchmarks.scale.growth import Growth
+from benchmarks.scale.plan import Case
+from benchmarks.scale.run import query_row, removal_row, training_row
+from benchmarks.serve.run import rate_rows
+from benchmarks.serve.scoring import Problem, Result
+from benchmarks.vault import row_of
 
 
-@pytest.mark.parametrize(
-    ("target", "value", "reached"),
-    [
-        (at_least(30.0), 30.0, True),
-        (at_least(30.0), 29.9, False),
-        (at_most(2.0), 2.0, True),
-        (at_most(2.0), 2.1, False),
-    ],
-)
-def test_a_bound_itself_keeps_the_bound(target, value, reached):
-    assert Figure(value, None, target).reached is reached
-
-
-def test_a_figure_without_a_target_neither_reaches_nor_misses():
+def test_a_bound_itself_keeps_the_bound():
+    assert [Figure(value, None, at_least(30.0)).reached for value in (30.0, 29.9)] == [True, False]
+    assert [Figure(value, None, at_most(2.0)).reached for value in (2.0, 2.1)] == [True, False]
     assert Figure(1.0).reached is None
-    assert Figure(1.0).as_json() == {"value": 1.0}
 
 
-def test_several_runs_have_a_deviation_and_one_has_none():
+def test_ratios_are_formed_within_a_run():
+    assert times([10.0, 100.0], [1.0, 50.0]).value == 6.0  # not 110 / 51
     assert Figure.of([1.0, 3.0]).std == pytest.approx(2.0**0.5)
     assert Figure.of([1.0]).std is None
 
 
-def test_ratios_are_formed_within_a_run():
-    figure = times([10.0, 100.0], [1.0, 50.0], at_least(6.0))
-    assert figure.value == 6.0  # not 110 / 51
-    assert figure.as_json()["reached"] is True
+def test_removals_of_the_paper():
+    runs = [removal.Removals([1.0, 3.0], [40.0, 80.0]), removal.Removals([1.0, 1.0], [10.0, 10.0])]
+    row = removal.as_row("adult", "ours", runs, spflow=[3000.0, 500.0])
+    assert (row["ratio"].value, row["ratio"].target.bound, row["unlearn_ms"].value) == (20.0, 30.0, 1500.0)
+    assert (row["spflow_ratio"].value, row["spflow_retrain_total_s"].value) == (1000.0, 3500.0)
+    assert removal.as_row("adult", "paper", runs, None)["ratio"].target.bound == 5.0
+    assert removal.as_row("plants_paper", "ours", runs, None)["ratio"].target is None
+
+
+def test_training_of_the_paper():
+    race = training.Race([130.0, 120.0], {"ours": [training.Seconds(2.0, 2.4), training.Seconds(3.0, 3.0)]})
+    row = training.as_row("adult", "ours", [training.Training(1.0, 1.2, 1.0)], [race])
+    assert row["overhead"].value == pytest.approx(1.2)
+    assert row["overhead"].reached is False
+    assert (row["spflow_ratio"].value, row["spflow_circuit_ratio"].value) == pytest.approx((60.0, 50.0))
+
+
+def test_a_large_table():
+    singles, queries = [0.001] * 198 + [0.02, 0.5], [0.4, 0.5, 7.0]
+    growth = Growth(10**6, 50, 50.0, 1_200_000_000, 3 * 2**30, singles, [1.0, 40.0, 2.0], [200], 10.0, queries)
+    case = Case("generated", 10**6, 50)
+    trained, removed, asked = training_row(case, growth), removal_row(case, growth), query_row(case, growth)
+    assert (trained["bytes_per_record"], trained["times_records"].value, trained["peak_gib"].value) == (1200, 3, 3)
+    assert trained["times_records"].reached is False
+    assert removed["median_ms"].value == pytest.approx(1.0)
+    assert removed["p99_percent"].reached
+    assert removed["batch_percent"].value == pytest.approx(86.0 / 3)
+    assert removed["worst_batch_percent"] == pytest.approx(80.0)
+    assert (asked["first_percent"], asked["next_ms"], asked["next_percent"]) == (20.0, 500.0, 1.0)
+    small = removal_row(Case("generated", 10**4, 50), growth)
+    assert not any(isinstance(cell, Figure) and cell.target for cell in small.values())
+
+
+def test_rates_are_compared_with_ours():
+    problem = Problem("sample", [0], np.zeros((5, 1)), np.zeros((1000, 1)))
+    learned = Learned({"sums": 1, "products": 2, "leaves": 3}, 0.1)
+    seconds = {"unlearnspn": [0.002, 0.001], "SPFlow": [0.025, 0.020], "deeprob-kit": [0.009]}
+    results = [Result(library, learned, {}, each) for library, each in seconds.items()]
+    ours, spflow, deeprob = rate_rows(problem, results)
+    assert (ours["rate"], ours["units"], "ratio" in ours) == (1e6, 6, False)
+    assert (spflow["ratio"].reached, deeprob["ratio"].reached) == (True, False)
+
+
+def test_an_ensemble_is_compared_with_id_spn():
+    assert quality._target("nltcs", TREES).bound == -6.11
+    assert quality._target("nltcs", ENSEMBLE).bound == pytest.approx(-6.0802)
+    assert quality._target("unknown", TREES) is None
+
+
+def test_of_several_processes_the_least_counts():
+    runs = [
+        {"first": 0.004, "median": 0.001, "mean": 0.002, "retrain": 0.04},
+        {"first": 0.004, "median": 0.002, "mean": 0.003, "retrain": 0.03},
+    ]
+    cells = removal_cells("this", runs)
+    assert (cells["median_ms"], cells["mean_ms"], cells["ratio"]) == pytest.approx((1.0, 2.0, 15.0))
+    assert (cells["first_times"].value, cells["first_times"].reached) == (2.0, True)
+    assert removal_cells("other", runs)["first_times"].target is None
+
+
+def test_quantiles_of_a_vault():
+    assert row_of("x", [0.003, 0.001, 0.002]) == {
+        "what": "x",
+        "median_ms": 2.0,
+        "p95_ms": pytest.approx(2.9),
+        "least_ms": 1.0,
+        "number": 3,
+    }
+
+
+def test_a_report_shows_targets_and_leaves_out_what_was_not_measured():
+    columns = [Column("data", "data set"), Column("ratio", "ratio", 1), Column("never", "never measured")]
+    rows = [
+        {"data": "good", "ratio": Figure(31.0, 2.0, at_least(30.0))},
+        {"data": "bad", "ratio": Figure(1.5, None, at_most(1.0)), "hidden": float("-inf")},
+    ]
+    report = Report("sample", {}, Machine.here(), [Section("ratios", "Ratios", columns, rows, ["a note"])], ["adult"])
+    document = json.loads(report.as_text())
+    assert document["targets"] == {"reached": 1, "of": 2}
+    assert document["sections"]["ratios"]["rows"][1]["hidden"] == "-inf"
+    console = Console(file=io.StringIO(), width=100, color_system=None)
+    print_section(console, report.sections[0])
+    print_end(console, report)
+    text = console.file.getvalue()
+    shown = ["31.0 ± 2.0", "≥ 30 reached", "≤ 1 MISSED", "a note", "left out: adult", "1 of 2 targets reached"]
+    assert all(part in text for part in shown)
+    assert "never measured" not in text

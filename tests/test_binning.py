@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from unlearnspn.binning import Crowd, find_crowd, lay_edges
 from unlearnspn.coding import NumericCoder
-from unlearnspn.exact_sum import Moments
+from unlearnspn.statistics.moments import Moments
 
 # Values that crowd at several widths, far away ones, and some that many have.
 numbers = st.one_of(

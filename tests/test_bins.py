@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from leaf_data import slice_of
 from unlearnspn import Categorical, ChowLiu, Gaussian
-from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves.bins import BinDefaults, bin_parameters, columns_of, lines_of_bins
 from unlearnspn.leaves.tree_statistics import gather_statistics
+from unlearnspn.statistics.moments import Moments
 
 numbers = st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0])), min_size=12, max_size=30)
 defaults = BinDefaults(np.array([0.25, 0.0, 0.5]), np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]))

@@ -7,10 +7,10 @@ import pytest
 
 from unlearnspn import RDC, SPN, Categorical, Gaussian, GTest, Operation, QKMeans, checks
 from unlearnspn.circuit.expressions import Unit, numeric
-from unlearnspn.exact_sum import Moments
 from unlearnspn.leaves import Bernoulli, ChowLiu, Exponential, Histogram, LogNormal, Poisson, Support
 from unlearnspn.leaves.level_counts import LevelCounts
 from unlearnspn.schema import Kind
+from unlearnspn.statistics.moments import Moments
 
 
 @pytest.mark.parametrize("independence", ["gtest", "rdc"])

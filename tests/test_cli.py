@@ -12,7 +12,7 @@ def test_version() -> None:
     assert (result.exit_code, result.output.strip()) == (0, f"unlearnspn {__version__}")
 
 
-@pytest.mark.parametrize("name", ["demo", "bench", "init", "certificate"])
+@pytest.mark.parametrize("name", ["demo", "init", "certificate"])
 def test_help_lists_subcommands(name: str) -> None:
     assert f" {name} " in runner.invoke(app, ["--help"]).output
 

@@ -19,9 +19,9 @@ from unlearnspn.coding import (
     CategoricalCoder,
     NumericCoder,
 )
-from unlearnspn.exact_sum import Moments
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
+from unlearnspn.statistics.moments import Moments
 from unlearnspn.tables import read_table
 
 KEY = 99

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +9,8 @@ from typer.testing import CliRunner
 
 from unlearnspn import SPN, Report
 from unlearnspn.cli import app
-from unlearnspn.demo.plan import FEW, MANY, Size, load_patients, make_plan
+from unlearnspn.demo.plan import MAX_REMOVALS, MIN_ROWS, N_PATIENTS, load_patients, make_plan
 from unlearnspn.demo.steps import take_step
-from unlearnspn.demo.warming import compile_everything, compile_rebuilding
-from unlearnspn.rebuilding import rebuild
 
 # wherever the tests run, the output is to be plain text of one width
 runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "FORCE_COLOR": None, "GITHUB_ACTIONS": None})
@@ -28,14 +22,14 @@ def output_of(*arguments: str, exit_code: int = 0) -> str:
     return " ".join(result.output.split())
 
 
-@pytest.mark.parametrize("removals", [0, FEW.max_removals + 1])
+@pytest.mark.parametrize("removals", [0, MAX_REMOVALS + 1])
 def test_removals_out_of_range_are_refused(removals: int) -> None:
     assert runner.invoke(app, ["demo", "--removals", str(removals)]).exit_code == 2
 
 
 def test_it_is_said_how_many_may_be_removed() -> None:
-    output = output_of("--removals", str(MANY.max_removals + 1), "--times", exit_code=2)
-    assert f"is more than {MANY.max_removals} of 469 patients" in output
+    output = output_of("--removals", str(MAX_REMOVALS + 1), exit_code=2)
+    assert f"is more than {MAX_REMOVALS} of 469 patients" in output
 
 
 def test_demo_states_equality() -> None:
@@ -43,28 +37,22 @@ def test_demo_states_equality() -> None:
     assert "EQUAL: all 10 models are those of retraining, bit for bit." in output
     assert "NOT EQUAL" not in output
     assert "… 2 more" in output
-    assert re.search(r"before 150 .*after removals one by one 143 .*in one batch 136 .*added back 143 ", output)
+    assert re.search(r"before 469 .*after removals one by one 462 .*in one batch 455 .*added back 462 ", output)
     assert "The report of removing patient-" in output
-    assert "unlearnspn demo --times" in output
-    assert "Retrain (ms)" not in output
 
 
-def test_times_are_shown_if_asked_for() -> None:
-    output = output_of("--removals", "2", "--times", "--no-progress")
-    assert "EQUAL: all 5 models are those of retraining, bit for bit." in output
-    assert re.search(r"before 469 .*after removals one by one 467 ", output)
+def test_times_are_shown() -> None:
+    output = output_of("--removals", "2", "--no-progress")
     assert len(re.findall(r"patient-\d{4} [\d.]+ [\d.]+ [0-9a-f]{7}/", output)) == 2
     assert re.search(r"On average retraining takes [\d.]+ times as long as unlearning", output)
-    assert "unlearnspn demo --times" not in output
 
 
-@pytest.mark.parametrize("size", [FEW, MANY])
-def test_some_patients_are_left_when_most_are_removed(size: Size) -> None:
-    plan = make_plan(size, size.max_removals, seed=0)
+def test_some_patients_are_left_when_most_are_removed() -> None:
+    plan = make_plan(MAX_REMOVALS, seed=0)
     patients = plan.start
     for request in plan.requests:
         patients = request.book(patients)
-    assert size.min_rows <= len(patients) < len(plan.start)
+    assert MIN_ROWS <= len(patients) < len(plan.start)
 
 
 def test_demo_shows_equal_digests_side_by_side() -> None:
@@ -83,12 +71,12 @@ def test_a_model_that_only_pretends_to_forget_is_found_out(monkeypatch: pytest.M
     output = output_of("--removals", "2", "--no-progress", exit_code=1)
     assert "NOT EQUAL: 5 of 5 models differ from retraining." in output
     # such a model is consistent in itself: only retraining without the patients tells
-    assert re.search(r"after removals one by one 150 ", output)
+    assert re.search(r"after removals one by one 469 ", output)
 
 
 @pytest.mark.parametrize("change", [{"digest": "0"}, {"state_digest": "0"}, {"log_density": 0.0}])
 def test_each_part_of_the_comparison_counts(change: dict[str, Any]) -> None:
-    plan = make_plan(FEW, removals=1, seed=0)
+    plan = make_plan(removals=1, seed=0)
     request = plan.singles[0]
     step = take_step(plan, plan.learn(plan.start), request, request.book(plan.start))
     assert step.equal
@@ -96,36 +84,15 @@ def test_each_part_of_the_comparison_counts(change: dict[str, Any]) -> None:
     assert not dataclasses.replace(step, verified=False).equal
 
 
-def test_a_first_run_has_nothing_compiled_that_revises(tmp_path: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    environment.pop("UNLEARNSPN_COMPILE")
-    program = "from unlearnspn.cli import app; app(['demo', '--no-progress'])"
-    output = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True).stdout
-    assert b"EQUAL: all 8 models" in output
-    compiled = {file.name.split("-")[0] for file in tmp_path.rglob("*.nbi")}
-    assert "traversal.has_leaves_outside" in compiled
-    assert compiled.isdisjoint({"walking.walk", "rebuilding.rebuild", "density.log_density"})
-
-
-def test_what_is_compiled_beside_the_demo_is_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuild, "overloads", type(rebuild.overloads)())
-    compile_rebuilding()
-    (signature,) = rebuild.overloads
-    compile_everything(make_plan(MANY, removals=20, seed=0))
-    assert list(rebuild.overloads) == [signature]
-
-
 def test_the_patients_are_those_of_the_data_set() -> None:
-    patients = load_patients(30)
+    patients = load_patients()
     assert len(patients) == 569
     assert list(patients["patient-0000"][[0, 30]]) == [17.99, "malignant"]
-    assert len(load_patients(10)["patient-0000"]) == 11
 
 
-@pytest.mark.parametrize("size", [FEW, MANY])
-def test_requests_are_about_patients_of_the_model(size: Size) -> None:
-    plan = make_plan(size, removals=3, seed=5)
-    assert len(plan.start) == size.n_patients
+def test_requests_are_about_patients_of_the_model() -> None:
+    plan = make_plan(removals=3, seed=5)
+    assert len(plan.start) == N_PATIENTS
     gone = [name for request in plan.singles for name in request.patients]
     batch, back, corrected = (list(request.patients) for request in plan.others)
     assert len({*gone, *batch, *corrected}) == 7

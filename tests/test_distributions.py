@@ -19,27 +19,14 @@ from unlearnspn.circuit.distributions import (
     NUMERIC,
     Distribution,
     cut_off,
-    exponential,
-    gaussian,
-    histogram,
     log_mass,
-    log_normal,
-    point,
-    poisson,
 )
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, Unit, numeric
+from unlearnspn.circuit.log_densities import add_log_density
 
 Floats = npt.NDArray[np.float64]
 
-KERNELS: dict[Unit, Callable[[Floats, Floats, Floats], None]] = {
-    Unit.GAUSSIAN: gaussian.add_log_density,
-    Unit.EXPONENTIAL: exponential.add_log_density,
-    Unit.LOG_NORMAL: log_normal.add_log_density,
-    Unit.POISSON: poisson.add_log_density,
-    Unit.HISTOGRAM: histogram.add_log_density,
-    Unit.POINT: point.add_log_density,
-}
 BINS = np.array([0.25, 0.8, 0.0, 0.6, 0.35])
 
 
@@ -120,7 +107,7 @@ by_cut = pytest.mark.parametrize(
 def log_densities(unit: Unit, line: Floats, values: npt.ArrayLike) -> Floats:
     values = np.asarray(values, np.float64)
     total = np.zeros(len(values))
-    KERNELS[unit](line, values, total)
+    add_log_density(unit, line, values, total)
     return total
 
 
@@ -173,7 +160,7 @@ class TestLogDensity:
     @by_case
     def test_adds_to_what_is_there_and_nothing_for_missing_values(self, case: Case) -> None:
         total = np.array([3.0, 4.0, -np.inf])
-        KERNELS[case.unit](case.uncut[0], np.array([np.nan, 1.0, 1.0]), total)
+        add_log_density(case.unit, case.uncut[0], np.array([np.nan, 1.0, 1.0]), total)
         assert total.tolist() == [3.0, 4.0 + log_densities(case.unit, case.uncut[0], [1.0])[0], -np.inf]
 
     @by_case

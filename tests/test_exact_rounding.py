@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unlearnspn.compiling import IN
-from unlearnspn.exact_rounding import _divided, _root_divided, mean_and_std
-from unlearnspn.exact_sum import N_PARTS, Moments, Window, add_values, count_parts, plain
+from unlearnspn.exact_rounding import divide, divide_root, mean_and_std
+from unlearnspn.statistics.column_sums import add_values, count_parts
+from unlearnspn.statistics.moments import N_PARTS, Moments, Window
 
 EXTREMES = [0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 0.1, 1.0]
 doubles = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(EXTREMES))
@@ -30,12 +30,12 @@ def found_and_exact(values):
         np.zeros(N_PARTS, np.int64),
     )
     bits = table.view(np.int64)
-    count_parts(bits, rows, 0, parts, IN)
+    count_parts(bits, rows, 0, parts, 1)
     window = Window.of(parts)
     words = np.zeros(3 + window.n_words, np.int64)
-    add_values(words, 3, bits, rows, 0, plain(window), IN)
+    add_values(words, 3, bits, rows, 0, window, 1)
     exact = Moments.of(table, rows)
-    return mean_and_std(words, 3, plain(window)), (exact.mean(), exact.std())
+    return mean_and_std(words, 3, tuple(window)), (exact.mean(), exact.std())
 
 
 def is_subnormal(value):
@@ -109,7 +109,7 @@ def limbs_of(number):
 @given(middles, divisors, st.integers(0, 200), st.integers(-3, 3))
 def test_quotients_next_to_the_middle_of_two_doubles(middle, n, n_zeros, off):
     number = (middle * n << n_zeros) + off
-    assert _divided(limbs_of(number), n, -30) == number / (n << 30)
+    assert divide(limbs_of(number), n, -30) == number / (n << 30)
 
 
 @often
@@ -120,7 +120,7 @@ def test_roots_next_to_the_middle_of_two_doubles(middle, n, n_zeros, off):
     root = math.isqrt(square << 400)
     is_exact = root * root == square << 400
     expected = (root * 2 + (not is_exact)) / (n << 231)
-    assert _root_divided(limbs_of(square), n, -30) == expected
+    assert divide_root(limbs_of(square), n, -30) == expected
 
 
 def test_subnormal_numbers_are_left_open():

@@ -4,15 +4,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unlearnspn.hashing import (
-    derive_key,
-    fingerprint,
-    hash_counts,
-    integer_bytes,
-    mix64,
-    mix_keys,
-    sum_keys,
-)
+from unlearnspn.hashing import derive_key, fingerprint, integer_bytes
+from unlearnspn.mixing import hash_counts, key_of_cluster, key_of_scope, mix_integer, mix_keys, sum_keys
 
 WORD = 1 << 64
 words = st.integers(0, WORD - 1)
@@ -32,20 +25,42 @@ def unmix(x):
     return (undo_shift(x, 30) - 0x9E3779B97F4A7C15) % WORD
 
 
-def test_mix64_is_splitmix64():
+def signed(word):
+    return word - WORD if word >= WORD // 2 else word
+
+
+def mix(word):
+    """Scatter 64 bits as published."""
+    word = (word + 0x9E3779B97F4A7C15) % WORD
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % WORD
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % WORD
+    return word ^ (word >> 31)
+
+
+def test_the_mixer_is_splitmix64():
     published = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F, 0xF88BB8A8724C81EC]
     states = [0x9E3779B97F4A7C15 * step % WORD for step in range(4)]
-    assert [int(mix64(np.uint64(state))) for state in states] == published
+    assert [mix_integer(signed(state)) for state in states] == published
 
 
-def test_mix64_takes_signed_numbers_by_their_bits():
-    assert mix64(np.int64(-5)) == mix64(np.uint64(WORD - 5))
-
-
-@settings(deadline=None)
 @given(words)
-def test_mix64_can_be_undone(word):
-    assert unmix(int(mix64(np.uint64(word)))) == word
+def test_the_mixer_can_be_undone(word):
+    assert unmix(mix_integer(signed(word))) == word
+    assert mix_integer(signed(word)) == mix(word)
+
+
+@given(words, st.integers(0, 2**40))
+def test_keys_of_clusters_follow_from_the_parent(parent, number):
+    key = mix((mix(parent ^ 0x9E3779B97F4A7C15) + number) % WORD)
+    assert key_of_cluster(parent, number) == key == key_of_cluster(np.uint64(parent), np.int64(number))
+
+
+@given(words, st.lists(st.integers(0, 1000), max_size=9))
+def test_keys_of_scopes_follow_from_the_parent(parent, scope):
+    key = mix(parent ^ 0x94D049BB133111EB)
+    for variable in scope:
+        key = mix((key + variable) % WORD)
+    assert key_of_scope(parent, np.array(scope, np.int64)) == key
 
 
 @settings(deadline=None)

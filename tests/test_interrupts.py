@@ -9,19 +9,15 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
-from numba.core.registry import CPUDispatcher
 
-from both_ways import is_late
-from unlearnspn import SPN, SPNEnsemble, digests, flat_network, interrupts, revision
+from unlearnspn import SPN, SPNEnsemble, interrupts
 from unlearnspn.checks import CATEGORICAL, example_table
-from unlearnspn.compiling import kernels
-from unlearnspn.compiling.written import interpreted, run
 from unlearnspn.ensemble import Ensemble
 from unlearnspn.interrupts import Uninterrupted
-from unlearnspn.key_index import KeyIndex
-from unlearnspn.model import Model
+from unlearnspn.model import Model, _Request
 from unlearnspn.records import Records
-from unlearnspn.revision import Revision
+from unlearnspn.spn import digest, unlearn_spn
+from unlearnspn.spn.unlearn_spn import Revision
 
 
 def interrupt():
@@ -154,9 +150,8 @@ def test_other_threads_do_nothing():
 
 
 def _reaches_the_caller(code):
-    """Tell whether Python hands an interruption on: not from generators thrown away, nor what C asks of a ground."""
-    own = "/unlearnspn/" in code.co_filename and not code.co_filename.endswith("/ground.py")
-    return own and not code.co_flags & inspect.CO_GENERATOR
+    """Tell whether Python hands an interruption on: not from generators thrown away."""
+    return "/unlearnspn/" in code.co_filename and not code.co_flags & inspect.CO_GENERATOR
 
 
 @contextmanager
@@ -177,22 +172,6 @@ def interrupted_at(number):
         sys.setprofile(None)
 
 
-@pytest.fixture
-def as_written(monkeypatch):
-    """Have late kernels run as they are written."""
-    known = {}
-
-    def call(kernel, *arguments):
-        if not is_late(kernel):
-            return CPUDispatcher.__call__(kernel, *arguments)
-        if kernel not in known:
-            known[kernel] = interpreted(kernel.py_func, {})
-        return run(known[kernel], arguments)
-
-    for kind in (kernels._Kernel, kernels._LateKernel):
-        monkeypatch.setattr(kind, "__call__", call, raising=False)
-
-
 TABLE = example_table(90)
 REQUESTS = {
     "dry run": lambda spn: spn.unlearn([15, 16, 17], dry_run=True),
@@ -203,7 +182,7 @@ REQUESTS = {
 
 
 def made_of(spn):
-    """Return what follows from every word and record that a model holds, hashed anew."""
+    """Return what follows from every node and record that a model holds, hashed anew."""
     anew = pickle.loads(pickle.dumps(spn))
     return anew.digest(), anew.state_digest(), tuple(anew.ids_)
 
@@ -214,22 +193,23 @@ def engines(spn):
 
 def assert_nothing_left_lying(spn):
     for model in engines(spn):
-        records, network = model.records, model.network
+        records = model.records
         assert len(records) + len(records.free) == records.capacity
         assert np.array_equal(np.sort(records.free), np.flatnonzero(~records.live))
         for name in ("keys", "values", "levels", "codes", "features"):
             assert not getattr(records, name)[~records.live].any()
-        assert not network.words[network.used :].any()
+        for array, name in zip(model.learner.coded.arrays, ("codes", "features", "values", "levels"), strict=False):
+            assert array is getattr(records, name)
 
 
 def interrupt_everywhere(original, request, n_moments):
     """Interrupt a request at some moments from its beginning to its end, each time anew."""
-    before, n_calls = made_of(pickle.loads(original)), 0
-    for _ in range(2):  # what is to be compiled is not counted the second time
+    before = made_of(pickle.loads(original))
+    for _ in range(2):  # what is known from then on is not asked the second time
         twin = pickle.loads(original)
         with interrupted_at(-1) as left:
             request(twin)
-        n_calls = -1 - left[0]
+    n_calls = -1 - left[0]
     states, found = {before, made_of(twin)}, set()
     for moment in np.unique(np.linspace(1, n_calls, n_moments).astype(int)).tolist():
         spn = pickle.loads(original)
@@ -250,12 +230,6 @@ def test_a_request_is_carried_out_or_not_at_all(name):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_a_request_that_runs_as_it_is_written_is_carried_out_or_not_at_all(name, as_written):
-    spn = SPN(min_rows=8, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
-    interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 20)
-
-
-@pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
     spn = SPNEnsemble(3, min_rows=8, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
     interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 40)
@@ -266,11 +240,12 @@ def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
     ("kind", "owner", "name", "carried_out"),
     [
         (SPN, Records, "stage", False),
-        (SPN, revision, "rebuild", False),
-        (SPN, flat_network, "grow", False),
+        (SPN, unlearn_spn, "learn_spn", False),
+        (SPN, Revision, "_open", False),
+        (SPN, digest, "digest_network", True),
         (SPN, Records, "commit", True),
-        (SPN, Revision, "commit", True),
-        (SPN, KeyIndex, "discard", True),
+        (SPN, Records, "_release", True),
+        (SPN, _Request, "commit", True),
         (SPNEnsemble, Model, "revise", False),
         (SPNEnsemble, Ensemble, "_revise_members", True),
         (SPNEnsemble, Ensemble, "_adopt", True),
@@ -279,6 +254,7 @@ def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
 def test_an_interruption_after_a_step_and_others_meanwhile(kind, owner, name, carried_out, fails, monkeypatch):
     spn = kind(min_rows=8, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
     ids = [15, 16, 17]
+    assert spn.unlearn(ids, dry_run=True).subnetworks_learned
     expected = made_of(kind(**spn.get_params()).fit(np.delete(TABLE, ids, axis=0), ids=sorted({*range(90)} - {*ids})))
     before = made_of(spn)
     original, taking_back = getattr(owner, name), Revision.take_back
@@ -293,64 +269,51 @@ def test_an_interruption_after_a_step_and_others_meanwhile(kind, owner, name, ca
         taking_back(*arguments)
         interrupt()
 
+    spn.digest()
     monkeypatch.setattr(owner, name, call)
     if fails:
         monkeypatch.setattr(Revision, "take_back", take_back)
     with interruption():
         spn.unlearn(ids)
+    monkeypatch.undo()
     assert made_of(spn) == (expected if carried_out else before)
     assert_nothing_left_lying(spn)
 
 
 @pytest.fixture
-def walked(monkeypatch):
-    """Return a model, a row that a walk takes out of its root, and a list of what to do after such a walk."""
+def touched():
+    """Return a model, and a record without which nothing of it is learned anew."""
     spn = SPN(min_rows=30, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
-    network, walk, to_do = spn._model.network, revision.walk, []
-
-    def watched(words, *arguments):
-        before = network.n_records(network.root)
-        trail = walk(words, *arguments)
-        for act in to_do if network.n_records(network.root) != before else ():
-            act()
-        return trail
-
-    monkeypatch.setattr(revision, "walk", watched)
-    found = []
-    to_do.append(lambda: found.append(True))
-    row = next(row for row in range(90) if spn.unlearn(row, dry_run=True) and found)
-    to_do.clear()
-    return spn, row, to_do
+    reports = {row: spn.unlearn(row, dry_run=True) for row in range(90)}
+    row = next(row for row, report in reports.items() if not (report.recoded or report.subnetworks_learned))
+    return spn, row
 
 
-def test_a_walk_that_is_over_is_taken_back(walked, monkeypatch):
-    spn, row, to_do = walked
-    before = made_of(spn)
-
-    def fail(*_):
-        raise MemoryError
-
-    to_do.append(lambda: monkeypatch.setattr(digests, "digest_network", fail))
-    with pytest.raises(MemoryError):
-        spn.unlearn(row)
-    monkeypatch.undo()
-    assert made_of(spn) == before
-
-
-def test_an_interruption_waits_for_a_walk_and_what_little_follows(walked):
-    spn, row, to_do = walked
+@pytest.mark.parametrize("name", ["_open", "revise_statistics", "unlearn_spn"])
+def test_an_interruption_waits_for_a_request_that_learns_nothing_anew(touched, name, monkeypatch):
+    spn, row = touched
     expected = made_of(SPN(**spn.get_params()).fit(np.delete(TABLE, row, axis=0), ids=sorted({*range(90)} - {row})))
-    to_do.append(interrupt)
+    original = getattr(Revision, name)
+
+    def call(*arguments):
+        interrupt()
+        return original(*arguments)
+
+    monkeypatch.setattr(Revision, name, call)
     with interruption():
         spn.unlearn(row)
     assert made_of(spn) == expected
 
 
-def test_digests_are_right_after_an_interruption(walked):
-    spn, row, _ = walked
+def test_digests_are_right_after_an_interruption(touched):
+    spn, row = touched
     expected = spn.digest(), spn.state_digest()
     for moment in range(1, 30):
-        spn.unlearn(row, dry_run=True)  # which leaves digests of what was tried, to be replaced
+        spn.unlearn(row, dry_run=True)
         with suppress(KeyboardInterrupt), interrupted_at(moment):
             spn.digest()
         assert (spn.digest(), spn.state_digest()) == expected
+        anew = pickle.loads(pickle.dumps(spn))
+        with suppress(KeyboardInterrupt), interrupted_at(20 * moment):
+            anew.digest()
+        assert (anew.digest(), anew.state_digest()) == expected

@@ -11,6 +11,7 @@ from brute_force import BruteForce, assert_same_logs
 from random_models import laws, random_models
 from unlearnspn import SPN, ImpossibleEvidenceError, InvalidEvidenceError
 from unlearnspn.circuit import completion
+from unlearnspn.circuit.expressions import Unit
 
 HOW = ["mean", "mpe", "sample"]
 
@@ -227,6 +228,17 @@ def test_rows_that_are_impossible_are_named(how):
     with pytest.raises(ImpossibleEvidenceError, match=r"rows 2 have density 0.*mark those that cannot be as missing"):
         spn.impute([[1.0, None], [-1.0, None], [None, 3.0]], how=how)
     assert spn.impute([[-1.0, 2.0]], how=how).tolist() == [[-1.0, 2.0]]
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_rows_that_are_impossible_but_miss_nothing_stay_as_they_are(how):
+    table = frame()
+    spn = SPN(min_rows=20, leaves={"n": "poisson"}).fit(table)
+    assert (spn.circuit_.layout.units == Unit.SUM).any()
+    rows = table.head(6).assign(n=[0.5, np.nan] * 3)
+    filled = spn.impute(rows, how=how, random_state=0)
+    pd.testing.assert_frame_equal(filled[::2], rows[::2])
+    assert filled.notna().all(axis=None)
 
 
 def test_one_huge_number_is_filled_in():

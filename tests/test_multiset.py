@@ -6,7 +6,8 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from unlearnspn import SPN, multiset
+from unlearnspn import SPN
+from unlearnspn import records as records_module
 from unlearnspn.hashing import derive_key
 from unlearnspn.multiset import digest_records, no_records
 from unlearnspn.tables import token
@@ -50,12 +51,29 @@ def test_a_category_counts_in_its_column():
     assert (digest(swapped, [0]) != before).any()
 
 
-def test_records_are_digested_some_at_a_time(records, monkeypatch):
-    monkeypatch.setattr(multiset, "_AT_A_TIME", 7)
-    assert (digest(records, range(40)) == records.multiset).all()
+def test_many_records_are_digested_by_several_threads(records, monkeypatch):
+    monkeypatch.setattr(records_module, "_MANY", 7)
+    assert (records._digest(records.rows, records.encoding) == records.multiset).all()
 
 
 def test_a_record_is_the_digest_of_its_words(records):
     category = blake2b(token(int(records.export(np.array([3]), records.encoding).columns[1].values[0])), salt=SALT)
     line = struct.pack("<Qd", int(records.keys[3]), records.values[3, 0]) + category.digest()
     assert digest(records, [3]).tobytes() == blake2b(line).digest()
+
+
+@pytest.mark.parametrize("n_numbers", [0, 1, 6, 7, 8, 22, 23, 24, 100])
+@pytest.mark.parametrize("kind", [np.int16, np.int32])
+def test_lines_of_any_length_have_the_digests_of_the_library(n_numbers, kind):
+    rng = np.random.default_rng(n_numbers)
+    keys, level_digests = (rng.integers(0, 2**64 - 1, shape, np.uint64) for shape in (20, (6, 8)))
+    bits = rng.integers(-(2**63), 2**63 - 1, (20, n_numbers))
+    levels = rng.integers(-1, 3, (20, 2)).astype(kind)
+    columns = np.array([[1, j, 0, 0, 0] for j in range(n_numbers)] + [[0, 0, 0, 0, 0], [0, 1, 3, 0, 0]])
+    total = no_records()
+    for row in range(20):
+        places = [3 * j + level for j, level in enumerate(levels[row].tolist()) if level >= 0]
+        line = keys[row].tobytes() + bits[row].tobytes() + level_digests[places].sum(axis=0, dtype=np.uint64).tobytes()
+        total += np.frombuffer(blake2b(line).digest(), "<u8")
+    rows = rng.permutation(20)
+    assert (digest_records(columns, keys, bits, levels, level_digests, rows) == total).all()

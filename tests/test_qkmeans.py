@@ -1,30 +1,20 @@
 """Q-k-means: scikit-learn's k-means when the lattice is fine, and all that the lattice is for when it is not."""
 
-import os
-import subprocess
-import sys
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from reference_coding import ONE, log, mix
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.clustering import QKMeans
-from unlearnspn.clustering.lloyd import _snap
-from unlearnspn.clustering.reseeding import reseed
-from unlearnspn.clustering.rounds import line_width, rounds_at
-from unlearnspn.clustering.seeding import pick_seeds
-from unlearnspn.clustering.space import ONE
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
-from unlearnspn.hashing import mix64
-from unlearnspn.portable_math import log
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Slice
+from unlearnspn.statistics.space import snap
 from unlearnspn.tables import read_table
 
 FINE = 1e-9  # one unit of the features
@@ -37,18 +27,18 @@ def slice_of(X, categorical=None, key=5):
     return Slice(records, records.encoding, np.arange(len(table.columns)), key)
 
 
-def rounds_of(words, data, clustering):
-    """Read what a clustering keeps from its words."""
-    width = int(clustering.space(data).offsets[-1])
-    assert width == line_width(words)
-    return rounds_at(words, 0, width)
-
-
 def learn(clustering, data, rows=None):
-    return rounds_of(clustering.learn(data, data.records.rows if rows is None else rows), data, clustering)
+    return clustering.learn(data, data.records.rows if rows is None else rows)
 
 
-@settings(max_examples=1000, deadline=None)  # the first example compiles
+def entries(data):
+    """Return where the entries of each variable are in a line of sums or centroids."""
+    widths = np.where(data.records.is_numeric, 2, data.encoding.sizes)
+    ends = np.cumsum(widths).tolist()
+    return [slice(end - width, end) for end, width in zip(ends, widths.tolist(), strict=True)]
+
+
+@settings(max_examples=1000, deadline=None)
 @given(st.sampled_from([1, 300, 10**7]), st.sampled_from([1, 41, 2**31]), st.integers(0, 2**31), st.data())
 def test_means_are_rounded_to_the_lattice_exactly(count, spacing, shift, data):
     shift %= spacing
@@ -56,7 +46,7 @@ def test_means_are_rounded_to_the_lattice_exactly(count, spacing, shift, data):
     near = [count * point + count * spacing // 2 + offset for offset in (-1, 0, 1)]  # halfway to the next one
     total = data.draw(st.integers(-count * FEATURE_LIMIT, count * FEATURE_LIMIT) | st.sampled_from(near))
     steps = (2 * (total - count * shift) + count * spacing) // (2 * count * spacing)
-    assert _snap(shift, spacing, total, count) == shift + spacing * steps
+    assert snap(shift, spacing, total, count) == shift + spacing * steps
 
 
 def blobs(seed, n_blobs, n_rows=150, spread=1.0):
@@ -70,13 +60,12 @@ def blobs(seed, n_blobs, n_rows=150, spread=1.0):
 def test_a_fine_lattice_gives_lloyds_algorithm(n_clusters, seed):
     data = slice_of(blobs(seed, n_clusters), key=seed)
     clustering = QKMeans(n_clusters, FINE, max_rounds=100)
-    words = clustering.learn(data, data.records.rows)
-    rounds = rounds_of(words, data, clustering)
+    rounds = learn(clustering, data)
     features = data.records.features.astype(float)
     lloyd = KMeans(n_clusters, init=features[rounds.seeds], n_init=1, tol=0.0, algorithm="lloyd").fit(features)
-    labels = clustering.assign(words, data, data.records.rows)
+    labels = clustering.assign(rounds, data, data.records.rows)
     assert labels.tolist() == lloyd.labels_.tolist()
-    assert rounds.sizes.tolist() == clustering.sizes(words).tolist() == np.bincount(lloyd.labels_).tolist()
+    assert rounds.sizes.tolist() == clustering.sizes(rounds).tolist() == np.bincount(lloyd.labels_).tolist()
     assert np.abs(rounds.centroids[-1][:, ::2] - lloyd.cluster_centers_).max() <= 1.0
 
 
@@ -95,10 +84,10 @@ def test_a_fine_lattice_follows_lloyds_rounds_when_clusters_overlap():
 
 def distances_by_definition(data, centroids):
     """Return squared distances from centroids, [row, centroid]: numbers and indicators, missing ones left out."""
-    features, offsets = data.records.features.astype(int), QKMeans().space(data).offsets
+    features, places = data.records.features.astype(int), entries(data)
     total = np.zeros((len(features), len(centroids)), int)
     for v in range(features.shape[1]):
-        own = centroids[:, offsets[v] : offsets[v + 1]]
+        own = centroids[:, places[v]]
         if data.records.is_numeric[v]:
             squares = (features[:, v, None] - own[:, 0]) ** 2
         else:
@@ -120,8 +109,7 @@ def test_each_round_counts_the_rows_that_are_nearest(n_clusters, seed):
     table[:, 5] = rng.choice(["x", "y"], 200)
     data = slice_of(table, [4, 5], key=seed)
     clustering = QKMeans(n_clusters, float(rng.choice([FINE, 0.01, 0.5])), max_rounds=8)
-    words = clustering.learn(data, data.records.rows)
-    rounds = rounds_of(words, data, clustering)
+    rounds = learn(clustering, data)
     assert len(rounds.sums) > 1
     for r, centroids in enumerate(rounds.centroids):
         labels = distances_by_definition(data, centroids).argmin(axis=1)
@@ -131,10 +119,9 @@ def test_each_round_counts_the_rows_that_are_nearest(n_clusters, seed):
             first = data.records.features[:, 0].astype(int)
             assert rounds.sums[r, :, 0].tolist() == [first[labels == c].sum() for c in range(n_clusters)]
             codes = data.records.features[:, 4].astype(int)
-            start = clustering.space(data).offsets[4]
             expected = [np.bincount(codes[labels == c], minlength=4).tolist() for c in range(n_clusters)]
-            assert rounds.sums[r, :, start : start + 4].tolist() == expected
-    assert clustering.assign(words, data, data.records.rows).tolist() == labels.tolist()
+            assert rounds.sums[r, :, entries(data)[4]].tolist() == expected
+    assert clustering.assign(rounds, data, data.records.rows).tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0])
@@ -157,7 +144,7 @@ def test_centroids_lie_on_the_shifted_lattice_next_to_the_means(epsilon):
                 for code, (total, count) in means.items():
                     if count == 0 or (categorical and line[code] == 0):
                         continue
-                    shift = int(mix64(prints[v, code] ^ np.uint64(data.key))) % spacing
+                    shift = mix(int(prints[v, code]) ^ data.key) % spacing
                     assert (int(centroid[code]) - shift) % spacing == 0
                     assert abs(centroid[code] - total / count) <= spacing / 2
                     checked += 1
@@ -169,7 +156,7 @@ def test_the_node_shifts_the_lattice():
     data = slice_of(blobs(0, 2))
     residues = set()
     for key in range(20):
-        rounds = learn(QKMeans(2, 1.0, 1), replace(data, key=key))
+        rounds = learn(QKMeans(2, 1.0, 1), data.of(data.scope, key))
         residues.add(tuple((rounds.centroids[-1][:, ::2] % FEATURE_STD)[0].tolist()))
     assert len(residues) == 20
 
@@ -213,7 +200,7 @@ def test_seeds_spread_out_as_k_means_plus_plus_does():
     X = rng.standard_normal((100, 2)) * 0.01
     X[42] += 5.0
     data = slice_of(X)
-    drawn = [learn(QKMeans(), replace(data, key=key)).seeds for key in range(200)]
+    drawn = [learn(QKMeans(), data.of(data.scope, key)).seeds for key in range(200)]
     assert np.mean([42 in seeds for seeds in drawn]) > 0.95
     assert len({int(seeds[0]) for seeds in drawn}) > 50
 
@@ -222,18 +209,18 @@ def test_seeds_spread_out_as_k_means_plus_plus_does():
 def test_seeds_are_those_with_the_least_scores_in_whatever_order_rows_come(seed):
     rng = np.random.default_rng(seed)
     data = slice_of(np.round(blobs(seed, 3, n_rows=60), rng.integers(0, 3)), key=seed)
-    space, features = QKMeans(6).space(data), data.records.features.astype(np.int64)
+    features = data.records.features.astype(np.int64)
     expected, distances = [], np.full(60, np.inf)
     for s in range(6):
-        salt = mix64(np.uint64((seed + s) % (1 << 64)))
-        draws = [int(mix64(key ^ salt)) for key in data.records.keys]
+        salt = mix(seed + s)
+        draws = [mix(int(key) ^ salt) for key in data.records.keys]
         scores = [
             (np.inf if d == 0 else -log(((draw >> 11) + 1) / 2**53) / d if expected else 0.0, draw)
             for d, draw in zip(distances, draws, strict=True)
         ]
         expected.append(min(range(60), key=scores.__getitem__))
         distances = np.minimum(distances, ((features - features[expected[-1]]) ** 2).sum(axis=1))
-    assert pick_seeds(space, rng.permutation(60)).tolist() == expected
+    assert learn(QKMeans(6), data, rng.permutation(60)).seeds.tolist() == expected
 
 
 def with_gaps(n_rows, seed=0):
@@ -258,9 +245,9 @@ def squared_distances(data, seed):
 def test_each_seed_is_the_best_by_its_distance_from_those_before(n_rows, seed):
     data = slice_of(with_gaps(n_rows, seed), [0, 2, 5])
     distances = np.full(n_rows, np.inf)
-    for s, found in enumerate(pick_seeds(QKMeans(8).space(data), data.records.rows).tolist()):
-        salt = mix64(np.uint64(5 + s))
-        draws = np.array([int(mix64(key ^ salt)) for key in data.records.keys], object)
+    for s, found in enumerate(learn(QKMeans(8), data).seeds.tolist()):
+        salt = mix(5 + s)
+        draws = np.array([mix(int(key) ^ salt) for key in data.records.keys], object)
         uniform = [(int(draw >> 11) + 1) / 2**53 for draw in draws]
         with np.errstate(divide="ignore"):
             scores = np.array([-log(u) for u in uniform]) / distances if s else draws
@@ -274,32 +261,32 @@ def test_each_seed_is_the_best_by_its_distance_from_those_before(n_rows, seed):
 def test_clusters_around_other_seeds_are_found_from_where_rows_belonged(n_rows, n_lost, seed):
     data, clustering, rng = slice_of(with_gaps(n_rows, seed), [0, 2, 5]), QKMeans(5), np.random.default_rng(seed)
     there, coming = np.split(rng.permutation(n_rows), [n_rows - n_rows // 6])
-    before = clustering.learn(data, there)
-    seeds, labels = learn(clustering, data, there).seeds, clustering.assign(before, data, there)
-    stays = ~np.isin(there, rng.permutation(seeds)[:n_lost])
-    groups = [*(there[stays & (labels == k)] for k in range(5)), coming]
+    there = np.sort(there)
+    before = learn(clustering, data, there)
+    labels = clustering.assign(before, data, there)
+    stays = ~np.isin(there, rng.permutation(before.seeds)[:n_lost])
+    groups = [*(there[stays & (labels == k)] for k in range(before.n_clusters)), coming]
     rows, ends = np.concatenate(groups), np.cumsum([0, *map(len, groups)])
-    found, found_labels = reseed(clustering.space(data), seeds, rows, ends)
-    fresh = clustering.learn(data, np.sort(rows))
-    assert found.tolist() == learn(clustering, data, rows).seeds.tolist()
-    assert found_labels.tolist() == clustering.assign(fresh, data, rows).tolist()
+    found, fresh = before.seed_anew(clustering.space(data), rows, ends), learn(clustering, data, np.sort(rows))
+    assert found.seeds.tolist() == fresh.seeds.tolist()
+    assert clustering.assign(found, data, rows).tolist() == fresh.label(clustering.space(data), rows).tolist()
 
 
 @pytest.mark.parametrize("n_rows", [5, 40, 600])
 def test_rows_are_labelled_together_as_they_are_one_by_one(n_rows):
     data = slice_of(with_gaps(n_rows), [0, 2, 5])
     clustering, rows = QKMeans(5, max_rounds=2), np.random.default_rng(0).permutation(n_rows)
-    words = clustering.learn(data, rows)
-    together = clustering.assign(words, data, rows)
-    assert together.tolist() == [int(clustering.assign(words, data, row)[0]) for row in rows[:, np.newaxis]]
-    assert np.bincount(together, minlength=5).tolist() == clustering.sizes(words).tolist()
+    rounds = learn(clustering, data, rows)
+    together = clustering.assign(rounds, data, rows)
+    assert together.tolist() == [int(clustering.assign(rounds, data, row)[0]) for row in rows[:, np.newaxis]]
+    assert np.bincount(together, minlength=5).tolist() == clustering.sizes(rounds).tolist()
     # By hand: centroids' coordinates, of indicators those of all codes.
-    space, features = clustering.space(data), data.records.features.astype(np.int64)
-    centroids = rounds_of(words, data, clustering).centroids[-1]
+    places, features = entries(data), data.records.features.astype(np.int64)
+    centroids = rounds.centroids[-1]
     for row, found in zip(rows.tolist(), together.tolist(), strict=True):
         costs = np.zeros(len(centroids), np.int64)
         for v, numeric in enumerate(data.records.is_numeric):
-            own, feature = centroids[:, space.offsets[v] : space.offsets[v + 1]], features[row, v]
+            own, feature = centroids[:, places[v]], features[row, v]
             if numeric and feature != FEATURE_MISSING:
                 costs += (own[:, 0] - feature) ** 2
             elif not numeric and feature != 0:
@@ -311,7 +298,7 @@ def test_rows_are_labelled_together_as_they_are_one_by_one(n_rows):
 def test_an_empty_cluster_is_none():
     X = blobs(1, 2)
     data = slice_of(X)
-    sizes = [learn(QKMeans(3, 50.0, 3), replace(data, key=key)).sizes.tolist() for key in range(30)]
+    sizes = [learn(QKMeans(3, 50.0, 3), data.of(data.scope, key)).sizes.tolist() for key in range(30)]
     assert {sum(counts) for counts in sizes} == {150}
     assert all(len(counts) == 3 for counts in sizes)
     assert [150, 0, 0] in sizes  # the lattice is too coarse for any split
@@ -329,11 +316,10 @@ def test_fewer_different_rows_than_clusters():
     assert len(rounds.seeds) == 2
     assert sorted(rounds.sizes.tolist()) == [5, 10]
     one = slice_of(np.array([[3.0, 4.0]] * 10))
-    words = QKMeans(3, 0.1, 10).learn(one, one.records.rows)
-    rounds = rounds_of(words, one, QKMeans(3))
+    rounds = learn(QKMeans(3, 0.1, 10), one)
     assert len(rounds.seeds) == 1
     assert rounds.sizes.tolist() == [10]
-    assert not QKMeans(3).assign(words, one, one.records.rows).any()
+    assert not QKMeans(3).assign(rounds, one, one.records.rows).any()
 
 
 def test_three_clusters_are_found():
@@ -341,25 +327,7 @@ def test_three_clusters_are_found():
     X = X + np.random.default_rng(0).standard_normal(X.shape)
     data = slice_of(X)
     clustering = QKMeans(3, 0.05, 20)
-    words = clustering.learn(data, data.records.rows)
-    assert sorted(clustering.sizes(words).tolist()) == [10, 20, 30]
-    labels = clustering.assign(words, data, data.records.rows)
+    rounds = learn(clustering, data)
+    assert sorted(clustering.sizes(rounds).tolist()) == [10, 20, 30]
+    labels = clustering.assign(rounds, data, data.records.rows)
     assert [len(set(part.tolist())) for part in np.split(labels, [30, 50])] == [1, 1, 1]
-
-
-_COMPILE = """
-import numpy as np
-from unlearnspn.clustering.lloyd import _run_rounds, learn_rounds
-from unlearnspn.clustering.space import Space
-counts, keys = np.arange(4), np.arange(4, dtype=np.uint64)
-features = np.array([[0], [1], [90], [91]], np.int16)
-for max_rounds in (None, 1):
-    space = Space(features, keys, counts[:1], np.ones(1, bool), 2 * counts[:2], keys[None], keys[0], 2, 8, max_rounds)
-    print(learn_rounds(space, counts[[0, 3]], counts)[1].tolist(), len(_run_rounds._part.overloads))
-"""
-
-
-def test_without_rounds_nothing_of_them_is_compiled(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines() == ["[0, 0, 1, 1] 0", "[0, 0, 1, 1] 1"]

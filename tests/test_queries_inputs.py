@@ -11,7 +11,7 @@ from hypothesis import given
 
 from random_models import laws, random_models
 from unlearnspn import SPN, InvalidTableError
-from unlearnspn.circuit import density, reading, scoring
+from unlearnspn.circuit import reading, scoring
 
 N_ROWS = 5000
 
@@ -168,5 +168,5 @@ def test_zeros_of_either_sign_are_one_number(spn):
 
 def test_there_are_blocks_and_threads_to_speak_of():
     """Else the tests above would show nothing."""
-    assert density._LARGEST_BLOCK < 513 < scoring._ARRAY_ROWS < 2049 < N_ROWS
+    assert 513 < scoring._ARRAY_ROWS < 2049 < N_ROWS
     assert scoring.n_cores() == len(os.sched_getaffinity(0))

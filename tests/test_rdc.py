@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ import pytest
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.independence import RDC
 from unlearnspn.independence.levels import learn_orders
-from unlearnspn.independence.pair_counts import count_columns, count_pair, counted_columns
+from unlearnspn.independence.pair_counts import Columns
 from unlearnspn.independence.random_features import sines_of_levels
+from unlearnspn.independence.variables import Variables
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Slice
@@ -23,6 +24,17 @@ def slice_of(X, categorical, seed=7):
     schema = Schema.of(table, categorical, None)
     records = Records.learn(schema, seed, 6, list(range(len(X))), table)
     return Slice(records, records.encoding, np.arange(len(table.columns)), 5)
+
+
+def variables_of(codes, sizes, values, place, n_levels):
+    """Return variables with these codes, [row, variable], or values, [row, place]; no place is a categorical one."""
+    is_numeric = np.array([p is not None for p in place])
+    records = SimpleNamespace(
+        codes=codes, values=values, place=np.array([p or 0 for p in place]), is_numeric=is_numeric, seed=7
+    )
+    encoding = SimpleNamespace(sizes=np.array(sizes), prints=np.zeros((len(place), 256), np.uint64))
+    data = SimpleNamespace(records=records, encoding=encoding, scope=np.arange(len(place)))
+    return Variables(data, n_levels, sines_of_levels(7, len(place), n_levels, 3, 1.0))
 
 
 def coefficient(data, rows=None, levels=32):
@@ -122,12 +134,12 @@ def test_levels_are_ranks_rounded_up(seed):
     rng = np.random.default_rng(seed)
     values = np.column_stack([random_numbers(rng, 150) for _ in range(3)])
     rows, n_levels = rng.permutation(150)[: rng.integers(1, 150)], int(rng.choice([2, 7, 32, 255]))
-    codes, places = np.full((4, rows.size), 99, np.uint8), np.array([2, 0])
-    orders = learn_orders(values, rows, places, n_levels, np.array([3, 1]), codes)
-    assert codes[3].tolist() == levels_of(values[rows, 2], n_levels).tolist()
-    assert codes[1].tolist() == levels_of(values[rows, 0], n_levels).tolist()
-    assert (codes[[0, 2]] == 99).all()
+    nothing, places = np.zeros((150, 4), np.uint8), [2, 0]
+    variables = variables_of(nothing, [5, 0, 5, 0], values, [None, places[0], None, places[1]], n_levels)
+    orders = learn_orders(variables, rows)
+    assert orders.members.tolist() == rows.tolist()
     for j, place in enumerate(places):
+        assert orders.levels[j].tolist() == levels_of(values[rows, place], n_levels).tolist()
         ordered = orders.rows[j, : orders.observed[j]]
         assert sorted(ordered) == sorted(rows[~np.isnan(values[rows, place])])
         assert (np.diff(values[ordered, place]) >= 0).all()
@@ -168,17 +180,16 @@ def test_impossible_numbers_of_levels_are_refused(levels):
 def test_pairs_of_few_and_of_many_codes_are_counted_alike(sizes, n_rows):
     rng = np.random.default_rng(n_rows)
     codes = np.array([rng.integers(0, size, n_rows) for size in sizes], np.uint8)
-    rows, scope, table = np.arange(n_rows), np.arange(2), np.full(sizes, 7, np.int32)
-    columns = count_columns(codes.T, rows, scope, codes, np.array(sizes))
-    count_pair(columns, 0, 1, table)
+    rows, no_levels, counts = np.arange(n_rows), np.zeros((0, n_rows), np.uint8), np.zeros((2, max(sizes)), int)
+    variables = variables_of(codes.T.copy(), sizes, np.zeros((n_rows, 0)), [None, None], 2)
+    columns = Columns(variables, rows, no_levels, counts)
+    columns.count_codes()
     expected = np.zeros(sizes, int)
     np.add.at(expected, tuple(codes), 1)
-    assert table.tolist() == expected.tolist()
-    gathered_when_needed = counted_columns(codes.T, rows, scope, np.array(sizes), columns.counts)
-    table[:] = 7
-    count_pair(gathered_when_needed, 0, 1, table)
-    assert table.tolist() == expected.tolist()
-    assert [columns.counts[v, : sizes[v]].tolist() for v in range(2)] == [
+    assert columns.count_pair(0, 1).tolist() == expected.tolist()
+    gathered_when_needed = Columns(variables, rows, no_levels, counts)
+    assert gathered_when_needed.count_pair(0, 1).tolist() == expected.tolist()
+    assert [counts[v, : sizes[v]].tolist() for v in range(2)] == [
         expected.sum(axis=1).tolist(),
         expected.sum(axis=0).tolist(),
     ]
@@ -210,7 +221,7 @@ def test_revised_statistics_are_those_learned(seed):
     table[:, 4] = [f"{round(float(x))}" for x in 5 * table[:, 0].astype(float)]
     scope = [[0, 1, 2, 3, 4], [3, 4], [0, 1, 2]][seed % 3]
     whole = slice_of(table, [v > 2 for v in range(5)])
-    data = replace(whole, scope=np.array(scope))
+    data = whole.of(np.array(scope), whole.key)
     test = RDC(float(rng.choice([0.1, 0.3, 0.6])), levels=int(rng.choice([4, 32, 100])))
     kept, rows = None, rng.permutation(120)[:60]
     for _ in range(10):

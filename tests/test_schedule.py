@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unlearnspn import SPN
-from unlearnspn.circuit.density import combine, log_density
+from unlearnspn.circuit.density import Evaluator, combine
 from unlearnspn.circuit.expressions import Sum, Unit, mixture, numeric, product
 from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import lower
@@ -21,11 +21,8 @@ def gaussian(variable, mean):
 
 def log_densities(layout, numbers):
     """Evaluate a circuit of numbers by its schedule."""
-    densities = np.empty(numbers.shape[1])
-    arrays = (layout.child_starts, layout.children, layout.log_weights, layout.parameter_starts, layout.parameters)
-    places = np.zeros((1, numbers.shape[1]), np.int32)
-    schedule = Schedule.of(layout)
-    log_density(layout.units, layout.variables, *arrays, schedule, numbers, places, 0, densities)
+    densities, places = np.empty(numbers.shape[1]), np.zeros((1, numbers.shape[1]), np.int32)
+    Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(numbers, places, 0, densities)
     return densities
 
 
@@ -35,7 +32,7 @@ def unit_by_unit(layout, numbers):
     for unit in np.flatnonzero(layout.units > Unit.PRODUCT):
         own = layout.parameters[layout.parameter_starts[unit] : layout.parameter_starts[unit + 1]]
         add_input(int(layout.units[unit]), own, numbers[layout.variables[unit]], places, values[unit])
-    combine(layout.units, layout.child_starts, layout.children, layout.log_weights, values)
+    combine(layout, values)
     return values[-1]
 
 
@@ -92,6 +89,26 @@ def test_a_part_without_weight_does_not_hide_the_others():
 def test_a_single_input_is_a_circuit():
     layout = lower(gaussian(0, 2.0))
     assert log_densities(layout, np.array([[2.0]])) == pytest.approx([-0.5 * math.log(2 * math.pi)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 1500), st.integers(1, 4), st.integers(0, 10**6))
+def test_blocks_do_not_matter(n_rows, n_parts, seed):
+    rng = np.random.default_rng(seed)
+    parts = [product([gaussian(v, rng.normal()) for v in range(2)]) for _ in range(n_parts)]
+    layout = lower(mixture(parts, np.log(rng.dirichlet(np.ones(n_parts))).tolist()))
+    numbers = rng.normal(0.0, 3.0, (2, n_rows))
+    together, cut = log_densities(layout, numbers), int(rng.integers(0, n_rows + 1))
+    parts = [log_densities(layout, np.ascontiguousarray(each)) for each in (numbers[:, :cut], numbers[:, cut:])]
+    assert np.concatenate(parts).tobytes() == together.tobytes()
+
+
+def test_only_rows_from_the_first_on_are_evaluated():
+    layout = lower(chain(3, 4, some_weights(0)))
+    numbers = np.random.default_rng(0).normal(5.0, 6.0, (3, 700))
+    densities, places = np.empty(500), np.zeros((1, 700), np.int32)
+    Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(numbers, places, 123, densities)
+    assert densities.tobytes() == log_densities(layout, numbers)[123:623].tobytes()
 
 
 def test_rows_do_not_depend_on_each_other():

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from sequences import Held, apply_request, sequences
 from unlearnspn import SPN, ChowLiu, GTest, Histogram, QKMeans, SPNClassifier
 from unlearnspn.checks import CATEGORICAL, example_table
-from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.hashing import derive_key
 from unlearnspn.ids import record_keys
 from unlearnspn.model import Model
+from unlearnspn.spn.learn_spn import learn_spn
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.container import pack
 from unlearnspn.storage.models import pack_model, read_model, write_model
@@ -76,7 +76,7 @@ def test_a_loaded_model_is_the_same_in_every_answer(make, tmp_path):
     assert model.ids == spn._model.ids
     assert model.holds(model.ids).all()
     assert model.relearn().digests == model.digests
-    mine, theirs = ([(str(place), node.operation) for place, node in one.root.walk()] for one in (model, spn._model))
+    mine, theirs = ([(node.place.key, node.operation) for node in one.root.walk()] for one in (model, spn._model))
     assert mine == theirs
 
 
@@ -95,15 +95,15 @@ def test_a_file_holds_settings_and_records_and_nothing_of_the_network(setting):
 def test_the_network_is_learned_again(setting, tmp_path, monkeypatch):
     spn = fitted(n_rows=150, **setting)
     write_model(tmp_path / "model", spn._model, {})
-    grow, grown = FlatNetwork.grow, []
+    learned = []
 
-    def watch(network, learner, place, rows):
-        grown.append(rows.tolist())
-        return grow(network, learner, place, rows)
+    def watch(learner, place, rows):
+        learned.append(rows.tolist())
+        return learn_spn(learner, place, rows)
 
-    monkeypatch.setattr(FlatNetwork, "grow", watch)
+    monkeypatch.setattr("unlearnspn.model.learn_spn", watch)
     model, _ = read_model(tmp_path / "model")
-    assert grown == [list(range(150))]
+    assert learned == [list(range(150))]
     assert model.digests == spn._model.digests
 
 

@@ -7,15 +7,16 @@ import pytest
 
 from unlearnspn import Operation
 from unlearnspn.clustering import QKMeans
-from unlearnspn.digests import digest_network
-from unlearnspn.flat_network import FlatNetwork
 from unlearnspn.independence import GTest
-from unlearnspn.learning import Decision, Learner, Place
 from unlearnspn.leaves import Categorical, Gaussian
-from unlearnspn.reconsidering import Change, revise_operation
 from unlearnspn.records import Records
-from unlearnspn.revision import Revision
 from unlearnspn.schema import Schema
+from unlearnspn.spn.digest import digest_network
+from unlearnspn.spn.learn_spn import Decision, FromRows, choose_operation, learn_spn, perform
+from unlearnspn.spn.learner import Learner
+from unlearnspn.spn.node import Place
+from unlearnspn.spn.unlearn_spn import Change, Revision
+from unlearnspn.statistics.marginals import Marginals
 from unlearnspn.tables import read_table
 
 CL, NF = Operation.CREATE_LEAF, Operation.NAIVE_FACTORIZATION
@@ -46,46 +47,42 @@ class Setup:
 
     def revise_operation(self, minus, plus=()):
         """Return the operation for the rows without `plus`, and ReviseOperation's answer to the change."""
-        minus, plus = np.array(minus, np.int64), np.array(plus, np.int64)
-        before = np.setdiff1d(self.rows, plus)
-        node = self.learner.learn_spn(self.place, before)
+        minus, plus = np.sort(np.array(minus, np.int64)), np.sort(np.array(plus, np.int64))
+        node = self.learn(np.setdiff1d(self.rows, plus))
         if node.operation is CL:  # |V| = 1 whatever the records are: there is nothing to ask again
             return CL, CL
         after = np.setdiff1d(self.rows, minus)
-        decision = revise_operation(self.learner, node, self.place, Change(minus, plus, lambda: after))
-        return node.operation, decision.operation
+        before = node.operation
+        return before, Revision(self.learner).revise_operation(node, Change(minus, plus, lambda: after)).operation
 
     def revise(self, minus, plus=()):
-        """Revise a whole network, compiled, and return the root's operation before and after.
+        """Revise a whole network, and return the root's operation before and after.
 
         The network must be the one that is learned anew, to the last bit of its digests.
         """
-        minus, plus = np.array(minus, np.int64), np.array(plus, np.int64)
-        self.records.live[plus] = False  # until a change is committed, its new records are not there yet
-        network = self.grow(np.setdiff1d(self.rows, plus))
-        before = network.operation(network.root)
-        Revision(self.learner, network).revise(minus, plus)
-        learned = self.grow(np.setdiff1d(self.rows, minus))
-        assert digest_network(self.learner, network) == digest_network(self.learner, learned)
-        self.records.live[plus] = True
-        return before, network.operation(network.root)
+        minus, plus = np.sort(np.array(minus, np.int64)), np.sort(np.array(plus, np.int64))
+        node, after = self.learn(np.setdiff1d(self.rows, plus)), np.setdiff1d(self.rows, minus)
+        digest_network(self.learner, node)
+        before = node.operation
+        revised = Revision(self.learner).unlearn_spn(node, Change(minus, plus, lambda: after))
+        assert self.digests(revised) == self.digests(self.learn(after))
+        return before, revised.operation
 
-    def grow(self, rows):
-        """Learn a network, compiled; a root keeps no rows of its own."""
-        network = FlatNetwork(self.learner.inside)
-        network.root = network.grow(self.learner, replace(self.place, keeps_rows=False), rows)
-        digest_network(self.learner, network)
-        return network
+    def learn(self, rows):
+        """Learn a network."""
+        return learn_spn(self.learner, self.place, rows)
 
     def digests(self, node):
-        """Return the digests of a network that was made in Python."""
-        network = FlatNetwork(self.learner.inside)
-        network.root = network.store(node, self.learner.hash_marginals)
-        return digest_network(self.learner, network)
+        """Return the digests of a network."""
+        return digest_network(self.learner, node)
+
+    def choose(self, rows):
+        """Return the decision that learning comes to."""
+        return choose_operation(self.learner, self.place, FromRows(self.learner, self.place, rows))
 
     def learn_operation(self, minus):
         """Return the operation that learning chooses without some rows."""
-        return self.learner.choose_operation(self.place, np.setdiff1d(self.rows, minus)).operation
+        return self.choose(np.setdiff1d(self.rows, minus)).operation
 
 
 def random_tables(n_tables, seed):
@@ -143,7 +140,8 @@ def test_corrections_and_batches_reach_every_pair_of_operations():
 
 def answers(setup, rows):
     """Return (any variable uninformative, all of them, independencies, clusters) for some rows."""
-    learner, place, data = setup.learner, setup.place, setup.learner.slice(setup.place)
+    learner, place = setup.learner, setup.place
+    data = learner.slice(place.scope, place.key)
     constant = [len(set(setup.records.values[rows, v])) < 2 for v in place.scope]
     independencies = learner.independence.groups(learner.independence.learn(data, rows), data).any()
     clusters = np.count_nonzero(learner.clustering.sizes(learner.clustering.learn(data, rows))) > 1
@@ -167,20 +165,20 @@ def unlearn_naive_factorization(setup, before, after):
     """Algorithm 2, lines 5 to 9, as printed, for a node made by NF whose operation changes."""
     new = rev_of_naive_factorization(setup, before, after)
     if new in (SD, SV):
-        return setup.learner.learn_spn(setup.place, after)
-    informative = np.ones(setup.place.scope.size, np.bool_)
-    marginals = setup.learner.count_codes(setup.place.scope, after)
-    return setup.learner.make(Decision(NF, marginals, informative), setup.place, after)
+        return setup.learn(after)
+    informative = np.ones(setup.place.scope.size, np.uint8)
+    marginals = Marginals.learn(setup.learner.coded, setup.place.scope, after)
+    return perform(setup.learner, Decision(NF, marginals, informative), setup.place, after)
 
 
 def test_literal_slip_nf_to_su_is_not_relearned():
     # Two informative variables, few records: NF. Without record 0 the first is constant, so learning splits it off.
     setup = Setup([[1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]], min_rows=10)
     before, after = setup.rows, setup.rows[1:]
-    assert setup.learner.choose_operation(setup.place, before).operation is NF
+    assert setup.choose(before).operation is NF
     assert rev_of_naive_factorization(setup, before, after) is SU
     literal = unlearn_naive_factorization(setup, before, after)
-    learned = setup.learner.learn_spn(setup.place, after)
+    learned = setup.learn(after)
     assert (literal.operation, learned.operation) == (NF, SU)
     assert setup.digests(literal) != setup.digests(learned)
     assert setup.revise_operation([0]) == setup.revise([0]) == (NF, SU)
@@ -191,7 +189,7 @@ def test_literal_slip_asks_for_the_size_before():
     for setup, _ in random_setups(4000, seed=3):
         setup.learner = replace(setup.learner, min_rows=len(setup.rows) - 1)
         before, after = setup.rows, setup.rows[1:]
-        if setup.learner.choose_operation(setup.place, before).operation is not NF or len(setup.place.scope) < 2:
+        if setup.choose(before).operation is not NF or len(setup.place.scope) < 2:
             continue
         literal = rev_of_naive_factorization(setup, before, after)
         if literal in (SD, SV):
@@ -200,13 +198,14 @@ def test_literal_slip_asks_for_the_size_before():
         pytest.fail("no table shows the slip")
     assert setup.learn_operation([0]) is NF
     assert setup.revise_operation([0]) == setup.revise([0]) == (NF, NF)
-    wrong = setup.learner.make(_decision_for(setup, literal, after), setup.place, after)
-    learned = setup.learner.learn_spn(setup.place, after)
+    wrong = perform(setup.learner, _decision_for(setup, literal, after), setup.place, after)
+    learned = setup.learn(after)
     assert setup.digests(wrong) != setup.digests(learned)
 
 
 def _decision_for(setup, operation, rows):
     """Return the decision that the printed text arrives at."""
-    decision = replace(setup.learner, min_rows=0).choose_operation(setup.place, rows)
+    learner = replace(setup.learner, min_rows=0)
+    decision = choose_operation(learner, setup.place, FromRows(learner, setup.place, rows))
     assert decision.operation is operation
     return decision

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unlearnspn.exact_sum import Moments
 from unlearnspn.hashing import derive_key
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
+from unlearnspn.statistics.moments import Moments
 from unlearnspn.tables import read_table
 
 POOL = [0.0, -0.0, 1.0, 2.0, 3.5, -7.25, 1e-300, 1e300, 5e-324, 0.1, 4.0, 4.000001, 1e9, None]

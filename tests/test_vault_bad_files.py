@@ -80,7 +80,7 @@ def test_a_newer_version_is_named(path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 7")
     connection.close()
-    assert "was written by a newer version of unlearnspn (format 7, this one knows 2): upgrade" in refusal(path)
+    assert "was written by a newer version of unlearnspn (format 7, this one knows 3): upgrade" in refusal(path)
 
 
 def test_a_truncated_vault_is_refused(path, original):

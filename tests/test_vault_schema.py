@@ -26,7 +26,7 @@ PLANTED = {
     "a view 'copy'": ["CREATE VIEW copy AS SELECT data FROM pages_0"],
     "an index 'values_' on 'pages_0'": ["CREATE INDEX values_ ON pages_0 (data)"],
     "a table 'seal' that is not one of ours": ["ALTER TABLE seal ADD COLUMN more BLOB"],
-    "was written by a newer version": ["PRAGMA user_version = 3"],
+    "was written by a newer version": ["PRAGMA user_version = 4"],
     "is a database, but no vault of unlearnspn": ["PRAGMA application_id = 5"],
 }
 

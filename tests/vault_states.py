@@ -51,9 +51,10 @@ def stored_arrays(path):
 def arrays_in_memory(vault):
     """Return the arrays as the vault has them in memory, by the names they are stored under."""
     learned = vault._home.contents().learned
-    records, network = learned.model.records, learned.model.network
+    records, nodes = learned.model.records, learned._nodes
     found = {
-        "network.words": network.words[: network.used],
+        "network.nodes": nodes._heap[: nodes._used],
+        "network.table": nodes._table,
         **{name: getattr(records, name) for name in ("live", "values", "levels")},
     }
     if learned._id_texts is None:

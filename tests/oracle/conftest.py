@@ -2,9 +2,9 @@
 
 import pytest
 
-from unlearnspn.bench.peers.client import Worker
-from unlearnspn.bench.peers.environment import why_not
-from unlearnspn.bench.peers.libraries import DEEPROB_KIT, SPFLOW
+from benchmarks.peers.client import Worker
+from benchmarks.peers.environment import why_not
+from benchmarks.peers.libraries import DEEPROB_KIT, SPFLOW
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unlearnspn.bench.peers.client import WorkerFailed
+from benchmarks.peers.client import WorkerFailed
 
 pytestmark = pytest.mark.oracle
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from unlearnspn.bench.paper.peer_trials import options_of
-from unlearnspn.bench.peers.libraries import DEEPROB_KIT, SPFLOW
+from benchmarks.paper.peer_trials import options_of
+from benchmarks.peers.libraries import DEEPROB_KIT, SPFLOW
 
 pytestmark = pytest.mark.oracle
 

