@@ -48,7 +48,7 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
     "Pictures (`unlearnspn.plots`)": (plots, list(plots.__all__)),
     "The contract (`unlearnspn.checks`)": (
         checks,
-        ["check_spn", "check_leaf", "check_independence", "check_clustering"],
+        ["check_spn", "check_leaf", "check_independence", "check_clustering", "check_merging"],
     ),
 }
 
