@@ -8,7 +8,8 @@ import pytest
 
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
-from unlearnspn.network import Address, Factor, Node
+from unlearnspn.spn.operations import Address
+from unlearnspn.spn.views import NodeView, ShownNode
 
 ALPHA, UNSEEN = 0.2, 0.01
 
@@ -33,13 +34,15 @@ def test_addresses_print_the_way_down(address, printed):
 
 
 def test_walk_goes_down_before_it_goes_on():
-    factors = [Factor(scope(v), f"statistics of {v}") for v in range(3)]
-    pair = Node(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1), 2, factors=tuple(factors[:2]))
-    product = Node(Operation.SPLIT_VARIABLES, 0, scope(0, 1, 2), 2, parts=(pair,), factors=(factors[2],))
-    other = Node(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1, 2), 2, factors=tuple(factors))
-    root = Node(Operation.SPLIT_DATA, 0, scope(0, 1, 2), 4, parts=(product, other), clusters=(0, 2))
-    walked = list(root.walk())
-    assert [str(address) for address, _ in walked] == [
+    def leaf(v):
+        return ShownNode(Operation.CREATE_LEAF, 0, scope(v), 2, statistics=f"statistics of {v}")
+
+    pair = ShownNode(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1), 2, (leaf(0), leaf(1)))
+    product = ShownNode(Operation.SPLIT_VARIABLES, 0, scope(0, 1, 2), 2, (leaf(2), pair))
+    other = ShownNode(Operation.NAIVE_FACTORIZATION, 0, scope(0, 1, 2), 2, (leaf(0), leaf(1), leaf(2)))
+    root = ShownNode(Operation.SPLIT_DATA, 0, scope(0, 1, 2), 4, (product, other), (0, 2))
+    walked = list(NodeView(None, root).walk())
+    assert [view.address for view in walked] == [
         "/",
         "/0",
         "/0/{2}",  # the leaves of a product come first
@@ -51,15 +54,8 @@ def test_walk_goes_down_before_it_goes_on():
         "/2/{1}",
         "/2/{2}",
     ]
-    inner = {0: root, 1: product, 3: pair, 6: other}
-    for place, (_, node) in enumerate(walked):
-        if place in inner:
-            assert node is inner[place]
-        else:
-            assert (node.operation, node.n_records) == (Operation.CREATE_LEAF, 2)
-            assert node.statistics == f"statistics of {node.scope[0]}"
-            assert node.children == ()
-    assert [node for _, node in root.walk()] == [node for _, node in walked]
+    assert [walked[place].node for place in (0, 1, 3, 6)] == [root, product, pair, other]
+    assert walked[2].node.statistics == "statistics of 2"
 
 
 @pytest.fixture(scope="module", params=["gtest", "rdc", "three clusters"])
@@ -159,3 +155,16 @@ def test_a_view_shows_the_model_as_it_was():
     spn.unlearn(list(range(20)))
     assert shown(view) == before
     assert shown(spn.root_) != before
+
+
+def test_two_pictures_share_what_no_request_has_touched():
+    table = example_table(120)
+    spn = SPN(min_rows=5, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(table)
+    before = spn.root_
+    row = next(row for row in range(120) if not spn.unlearn(row, dry_run=True).recoded)
+    assert spn.root_.node is before.node
+    spn.unlearn(row)
+    known = {id(view.node) for view in before.walk()}
+    shared = [view for view in spn.root_.walk() if id(view.node) in known]
+    assert spn.root_.node is not before.node
+    assert shared

@@ -1,6 +1,7 @@
-"""Exact sums, checked against rational arithmetic: whatever goes in comes out again without a trace."""
+"""Exact moments, checked against rational arithmetic: whatever goes in comes out again without a trace."""
 
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unlearnspn.exact_sum import N_PARTS, Moments, Window, count_parts
 from unlearnspn.hashing import integer_bytes
+from unlearnspn.statistics.column_sums import add_values, count_parts
+from unlearnspn.statistics.moments import N_PARTS, Moments, Window, sum_values
 
 EXTREMES = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308, 0.1]
 doubles = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(EXTREMES))
@@ -19,6 +21,16 @@ exactly = settings(max_examples=200, deadline=None)
 
 def moments(values):
     return Moments.of(np.array(values, np.float64).reshape(-1, 1), np.arange(len(values)))
+
+
+def bits_of(values):
+    return np.array(values, np.float64).reshape(-1, 1).view(np.int64)
+
+
+def window_of(values):
+    parts = np.zeros(N_PARTS, np.int64)
+    count_parts(bits_of(values), np.arange(len(values)), 0, parts, 1)
+    return Window.of(parts)
 
 
 def observed(values):
@@ -45,12 +57,12 @@ def test_moments_are_the_rational_sums_of_the_chosen_rows(table, data):
 
 @exactly
 @given(st.lists(cells, min_size=1, max_size=12), st.randoms(use_true_random=False))
-def test_minus_undoes_plus_in_any_order(values, random):
+def test_minus_undoes_merge_in_any_order(values, random):
     total = moments(values)
     coming, leaving = random.sample(values, len(values)), random.sample(values, len(values))
     built = moments([])
     for value in coming:
-        built = built.plus(moments([value]))
+        built = built.merge(moments([value]))
     assert built == total
     for done, value in enumerate(leaving, start=1):
         built = built.minus(moments([value]))
@@ -99,10 +111,7 @@ def test_std_lies_between_its_neighbours(values):
 @exactly
 @given(st.lists(st.lists(doubles, max_size=5), min_size=1, max_size=4))
 def test_lines_of_words_have_the_mean_and_std_of_their_moments(lines):
-    every = np.array([value for values in lines for value in values]).reshape(-1, 1)
-    parts = np.zeros(N_PARTS, np.int64)
-    count_parts(every.view(np.int64), np.arange(len(every)), 0, parts, 1)
-    window = Window.of(parts)
+    window = window_of([value for values in lines for value in values])
     each = [moments(values) for values in lines]
     words = np.stack([one.to_words(window) for one in each])
     assert window.means_and_stds(words) == [(one.mean(), one.std()) for one in each if one.n]
@@ -150,4 +159,56 @@ def test_spread_sees_the_last_bit():
 def test_bytes_tell_moments_apart(one, other):
     first, second = moments(one), moments(other)
     assert (first.to_bytes() == second.to_bytes()) == (first == second)
-    assert first.to_bytes() == [integer_bytes(number) for number in first]
+    assert first.to_bytes() == [integer_bytes(number) for number in (first.n, first.first, first.second)]
+
+
+@exactly
+@given(st.lists(cells, max_size=12), st.lists(cells, max_size=12))
+def test_moments_of_two_sets_are_merged_and_taken_apart(one, other):
+    both = moments(one + other)
+    assert moments(one).merge(moments(other)) == both == moments(other).merge(moments(one))
+    assert both.minus(moments(other)) == moments(one)
+
+
+@given(cells)
+def test_one_value_is_summed_as_many_are(value):
+    assert moments([value]) == moments([value, math.nan])
+    assert moments([value, value]).minus(moments([value])) == moments([value])
+
+
+def test_rows_may_be_anywhere_in_a_table():
+    table = np.arange(12.0).reshape(4, 3)
+    expected = Moments.of(table[[3, 1], 2].reshape(-1, 1), np.arange(2))
+    assert sum_values(table.view(np.int64), np.array([3, 1]), 2) == expected
+    assert sum_values(table[:, ::2].view(np.int64), np.array([0, 3, 0, 1])[1::2], 1) == expected
+
+
+@given(st.lists(cells, max_size=5), st.lists(cells, max_size=5))
+def test_moments_are_compared_by_value_and_can_be_pickled(one, other):
+    first, second = moments(one), moments(other)
+    assert (first == second) == (repr(first) == repr(second))
+    assert pickle.loads(pickle.dumps(first)) == first
+    assert hash(first) == hash(moments(one[::-1]))
+    assert first != "moments"
+
+
+@exactly
+@given(st.lists(cells, max_size=20), st.randoms(use_true_random=False))
+def test_words_are_those_of_the_moments_and_values_leave_without_a_trace(values, random):
+    window, rows = window_of(values), np.array(random.sample(range(len(values)), len(values)), np.int64)
+    words, before = np.full(window.n_words + 3, 5), np.full(window.n_words + 3, 5)
+    words[2:-1] = before[2:-1] = 0
+    add_values(words, 2, bits_of(values), rows, 0, window, 1)
+    assert (words[2:-1] == moments(values).to_words(window)).all()
+    assert Moments.from_words(words[2:-1], window) == moments(values)
+    add_values(words, 2, bits_of(values), rows[::-1], 0, window, -1)
+    assert (words == before).all()
+
+
+@given(st.lists(cells, max_size=20))
+def test_parts_are_counted_out_as_they_were_counted_in(values):
+    parts = np.zeros(N_PARTS, np.int64)
+    count_parts(bits_of(values), np.arange(len(values)), 0, parts, 1)
+    assert parts.sum() == sum(1 for value in values if not math.isnan(value) and value != 0)
+    count_parts(bits_of(values), np.arange(len(values))[::-1], 0, parts, -1)
+    assert not parts.any()

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from unlearnspn import SPN, Bernoulli, Exponential, Gaussian, Histogram, derivation, threads
+from unlearnspn import SPN, Bernoulli, Exponential, Gaussian, Histogram, Operation, threads
 from unlearnspn.circuit.expressions import Input, Product
-from unlearnspn.counted_leaves import counted_leaves
-from unlearnspn.slices import Slice
+from unlearnspn.spn import derive
 
 pytestmark = pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 
@@ -35,13 +34,32 @@ def model(request):
     return SPN(min_rows=15, **request.param).fit(table())._model
 
 
-def express_each(model, node):
+def nodes_with_rows(node, rows):
+    """Yield each node with the rows that it was learned from."""
+    yield node, rows
+    for child in node.children:
+        yield from nodes_with_rows(child, child.gather_rows() if node.operation is Operation.SPLIT_DATA else rows)
+
+
+def pending(model):
+    """Return all nodes as if each were still to be derived."""
+    holders = {id(model.root): None}
+    for node in model.root.walk():
+        keeps = node.rows is not None or node.operation is Operation.SPLIT_DATA
+        holders |= {id(child): node if keeps else holders[id(node)] for child in node.children}
+    found = []
+    for node in model.root.walk():
+        keeps = node.rows is not None or node.operation is Operation.SPLIT_DATA
+        found.append(derive._Pending(b"", node, node if keeps else holders[id(node)], []))
+    return found
+
+
+def express_each(model, node, rows):
     """Return the expression of each leaf of a node, as the leaf gives it."""
-    learner, network = model.learner, model.network
-    counts = network.counts(learner, node)
-    for leaf in network.leaves(learner, node):
-        own = Slice(model.records, model.records.encoding, leaf.scope, network.key_of(node))
-        yield learner.leaf(leaf.scope).express(learner.statistics(leaf, counts), own)
+    learner = model.learner
+    for leaf in node.factors:
+        statistics = learner.statistics_of(node, leaf, lambda: rows)
+        yield learner.leaf(leaf.scope).express(statistics, learner.slice(leaf.scope, node.key))
 
 
 def described(part):
@@ -49,35 +67,29 @@ def described(part):
 
 
 def test_leaves_that_follow_from_counts_are_what_they_say_of_themselves(model):
-    network, learner = model.network, model.learner
-    nodes = np.array(network.below(network.root))
-    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing)
+    nodes = list(nodes_with_rows(model.root, model.records.rows))
+    counted = derive._counted_leaves(model.learner, [node for node, _ in nodes])
     n_counted = 0
-    for node, (inputs, n_others) in zip(nodes.tolist(), counted, strict=True):
-        leaves = list(express_each(model, node))
-        own = {leaf.variable: described(leaf) for leaf in leaves if isinstance(leaf, Input)}
+    for (node, rows), inputs in zip(nodes, counted, strict=True):
+        own = {leaf.variable: described(leaf) for leaf in express_each(model, node, rows) if isinstance(leaf, Input)}
         found = [described(part) for part in inputs.unpack()]
         assert found == [own[part[1]] for part in found]
-        assert len(found) + n_others == len(leaves)
         n_counted += len(found)
     assert n_counted > 0
 
 
 def test_parameters_of_a_node_do_not_stay_when_it_goes(model):
-    network, learner = model.network, model.learner
-    nodes = np.array(network.below(network.root))
-    for inputs, _ in counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing):
+    for inputs in derive._counted_leaves(model.learner, list(model.root.walk())):
         assert inputs.parameters.base is None
 
 
 def test_leaves_keep_their_order(model):
-    network, learner = model.network, model.learner
-    nodes = np.array(network.below(network.root))
-    counted = counted_leaves(network.words, nodes, learner.encoding.sizes, learner.smoothing)
-    for node, own in zip(nodes.tolist(), counted, strict=True):
-        found = derivation._express_leaves(learner, network, node, *own)
+    nodes = list(nodes_with_rows(model.root, model.records.rows))
+    for (node, rows), each in zip(nodes, pending(model), strict=True):
+        (counted,) = derive._counted_leaves(model.learner, [node])
+        found = derive._express_leaves(model.learner, each, counted)
         inputs = [part for each in found for part in (each.inputs.unpack() if isinstance(each, Product) else [each])]
-        expected = list(express_each(model, node))
+        expected = list(express_each(model, node, rows))
         assert len(inputs) == len(expected)
         pairs = [(a, b) for a, b in zip(inputs, expected, strict=True) if isinstance(b, Input)]
         assert [described(a) for a, _ in pairs] == [described(b) for _, b in pairs]
@@ -90,8 +102,8 @@ def test_a_circuit_is_the_same_for_any_number_of_threads(monkeypatch):
         done.append(len(jobs))
         return threads.on_all_cores(function, jobs, sizes)
 
-    monkeypatch.setattr(derivation, "on_all_cores", on_all_cores)
-    monkeypatch.setattr(derivation, "_LARGE", 1)
+    monkeypatch.setattr(derive, "on_all_cores", on_all_cores)
+    monkeypatch.setattr(derive, "_LARGE", 1)
     for n_cores, many_rows in ((1, 4000), (3, 0)):
         monkeypatch.setattr(threads, "n_cores", lambda n_cores=n_cores: n_cores)
         monkeypatch.setattr(threads, "_MANY_ROWS", many_rows)

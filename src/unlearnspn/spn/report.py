@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unlearnspn.network import Operation
+from unlearnspn.spn.operations import Operation
 
 
 @dataclass(frozen=True)
