@@ -1,6 +1,6 @@
 """Hostile files: contents that were tampered with, under checksums that fit; what is read all the same must work.
 
-As a script it tries many, for a process of its own: `NUMBA_BOUNDSCHECK=1 python tests/storage_fuzz.py 1000 0`.
+As a script it tries many, for a process of its own: `python tests/storage_fuzz.py 1000 0`.
 """
 
 import random

@@ -9,7 +9,7 @@ import pytest
 
 import unlearnspn
 
-HEAVY = {"numba", "numpy", "pandas", "scipy", "sklearn", "narwhals", "rich", "typer", "matplotlib"}
+HEAVY = {"numpy", "pandas", "scipy", "sklearn", "narwhals", "rich", "typer", "matplotlib"}
 
 
 def imported_after(statement):
@@ -33,7 +33,7 @@ def test_the_package_alone_imports_nothing_heavy(statement):
 
 
 def test_a_circuit_is_served_without_scikit_learn():
-    assert imported_after("from unlearnspn import Circuit, Range") <= {"numpy", "numba", "narwhals", "scipy"}
+    assert imported_after("from unlearnspn import Circuit, Range") <= {"numpy", "narwhals", "scipy"}
 
 
 def test_the_command_line_imports_what_a_command_needs():

@@ -114,7 +114,7 @@ def test_what_a_forger_makes_consistent_is_the_model_of_the_forged_records(conta
 
 def test_nothing_is_run_by_reading(tmp_path, spn):
     write_model(tmp_path / "model", spn._model, {"source": "__import__('os').abort()"})
-    read_model(tmp_path / "model")  # so that all kernels are there
+    read_model(tmp_path / "model")
     seen, watching = [], True
 
     def watch(event, arguments):

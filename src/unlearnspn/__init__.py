@@ -66,7 +66,7 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-#: Where each name is. Modules are imported when one of their names is first asked for: compilers and numerics take
+#: Where each name is. Modules are imported when one of their names is first asked for: numerics and scikit-learn take
 #: more than a second to import, and whoever wants the version or an error needs none of them.
 _NAMES_BY_MODULE = {
     "circuit": ("Circuit", "Range"),

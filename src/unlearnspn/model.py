@@ -449,7 +449,7 @@ class _Request:
         elif staged.plus.size:
             # Room may have been made for new records.
             self._learner = self.revision.learner = self._learner_of(records, records.encoding)
-        minus, plus = np.sort(staged.minus), np.sort(staged.plus)
+        minus, plus = (rows if rows.size < 2 else np.sort(rows) for rows in (staged.minus, staged.plus))
         change = NodeChange(minus, plus, lambda: records.rows_after(minus, plus))
         if self._sized_alike or model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
             model.root = self.revision.unlearn_spn(model.root, change)

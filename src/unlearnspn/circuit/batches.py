@@ -1,4 +1,4 @@
-"""Rows as the kernels read them: numbers and places of categories, one line for each column of its kind."""
+"""Rows as compiled code reads them: numbers and places of categories, one line for each column of its kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BLOCK_ROWS = cython.declare(cython.Py_ssize_t, 64)
 class Batch:
     """Some rows: [slot, row] arrays of numbers (NaN: missing) and of places (-1: missing).
 
-    Each array has at least one line, so that kernels may look at one whatever the columns are.
+    Each array has at least one line, so that compiled code may look at one whatever the columns are.
     """
 
     numbers: Floats

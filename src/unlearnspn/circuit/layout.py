@@ -55,7 +55,7 @@ class Layout:
             getattr(self, field.name).flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Arrays come out of a pickle writeable, and kernels would be compiled once more for such.
+        # Arrays come out of a pickle writeable.
         return type(self), tuple(self.arrays().values())
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """Validation: whether flat arrays are a circuit at all, for those that come from outside.
 
-The kernels index without bounds checks, so this is complete: what passes can be walked, and is a distribution. Three
-properties make it one: sums mix distributions of the same variables (smooth), products multiply distributions of
+Compiled code indexes without bounds checks, so this is complete: what passes can be walked, and is a distribution.
+Three properties make it one: sums mix distributions of the same variables (smooth), products multiply distributions of
 different ones (decomposable), and weights and inputs are normalised.
 """
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,12 +47,8 @@ class GTest:
 
         The statistics are changed in place, unless others are returned: then they are what they were.
         """
-
-        @cache
-        def staying() -> Rows:
-            after = rows()
-            return after[~np.isin(after, plus)] if plus.size else after
-
+        # Tables tell how many other rows have the codes of a row; without them these are counted.
+        staying = None if statistics.keeps_tables else _without(rows(), plus)
         statistics.shift(data.coded, staying, minus, plus, data.scope)
         if self._answers_hold(statistics, data.scope.size):
             return statistics
@@ -74,3 +69,7 @@ class GTest:
     def fingerprint(self, statistics: AskedPairs, data: Any) -> bytes:
         """Return how many pairs were asked, and the hash of what is known of them."""
         return statistics.fingerprint()
+
+
+def _without(rows: Rows, others: Rows) -> Rows:
+    return rows[~np.isin(rows, others)] if others.size else rows

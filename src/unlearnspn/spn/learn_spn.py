@@ -15,7 +15,7 @@ import numpy.typing as npt
 from unlearnspn.independence.base import Groups
 from unlearnspn.rows.row_set import RowSet
 from unlearnspn.rows.sorted_rows import in_order, split_by_label
-from unlearnspn.slices import Rows, Scope
+from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Node, Place
 from unlearnspn.spn.operations import Operation
@@ -37,6 +37,10 @@ class Decision(NamedTuple):
 
 class Evidence(Protocol):
     """Gathers the statistics that an operation is chosen by, each when it is asked for."""
+
+    @property
+    def data(self) -> Slice:
+        """What the node sees of the table."""
 
     @property
     def n_records(self) -> int:
@@ -75,7 +79,7 @@ def choose_operation(learner: Learner, place: Place, evidence: Evidence) -> Deci
     independence = groups = None
     if n_records > learner.min_rows and not place.connected:
         independence = evidence.independence()
-        groups = learner.independence.groups(independence, learner.slice(place.scope, place.key))
+        groups = learner.independence.groups(independence, evidence.data)
         if any(groups.tolist()):
             return Decision(Operation.SPLIT_VARIABLES, marginals, informative, independence, groups)
     clustering = evidence.clustering()
@@ -204,6 +208,11 @@ class FromRows:
     rows: Rows
 
     @property
+    def data(self) -> Slice:
+        """What the node sees of the table."""
+        return self.learner.slice(self.place.scope, self.place.key)
+
+    @property
     def n_records(self) -> int:
         """How many records there are."""
         return int(self.rows.size)
@@ -222,10 +231,8 @@ class FromRows:
 
     def independence(self) -> Any:
         """Learn the statistics of the independence test."""
-        place = self.place
-        return self.learner.independence.learn(self.learner.slice(place.scope, place.key), self.rows)
+        return self.learner.independence.learn(self.data, self.rows)
 
     def clustering(self) -> Any:
         """Learn the statistics of the clustering."""
-        place = self.place
-        return self.learner.clustering.learn(self.learner.slice(place.scope, place.key), self.rows)
+        return self.learner.clustering.learn(self.data, self.rows)

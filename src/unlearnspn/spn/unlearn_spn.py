@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.rows.sorted_rows import difference, in_order, merged, split_by_label
-from unlearnspn.slices import Counts, Rows, Scope
+from unlearnspn.slices import Counts, Rows, Scope, Slice
 from unlearnspn.spn.learn_spn import (
     Decision,
     Flags,
@@ -162,18 +162,22 @@ class Revision:
 
     def update_split_data(self, node: Node, decision: Decision, change: Change, path: Path) -> None:
         """Hand every change to the cluster that it concerns; where centroids moved, rows change sides, too."""
-        children = dict(zip(node.clusters, node.children, strict=True))
-        sizes = self.learner.clustering.sizes(decision.clustering).tolist()
-        for number, own in self._changes_by_cluster(node, children, decision, change).items():
-            child = children.pop(number, None)
-            if number >= len(sizes) or sizes[number] == 0:
+        before = dict(zip(node.clusters, node.children, strict=True))
+        sizes = self.learner.clustering.sizes(decision.clustering)
+        after: dict[int, Node | None] = {}
+        for number, own in self._changes_by_cluster(node, before, decision, change).items():
+            child = before.get(number)
+            if number >= sizes.size or sizes[number] == 0:
+                after[number] = None
                 self._drop([child])
             elif child is None:
-                children[number] = self._learn(node.place.cluster(number), own.rows())
+                after[number] = self._learn(node.place.cluster(number), own.rows())
             else:
-                children[number] = self.unlearn_spn(child, own, (path, number))
-        node.clusters = tuple(sorted(children))
-        node.children = [children[number] for number in node.clusters]
+                after[number] = self.unlearn_spn(child, own, (path, number))
+        if any(child is not before.get(number) for number, child in after.items()):
+            children = {number: child for number, child in {**before, **after}.items() if child is not None}
+            node.clusters = tuple(sorted(children))
+            node.children = [children[number] for number in node.clusters]
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -199,9 +203,8 @@ class Revision:
                 shift(rows, sign)
                 self._journal.append(partial(shift, rows, -sign))
 
-    def revise_statistics(self, block: Any, statistics: Any, node: Node, change: Change) -> Any:
+    def revise_statistics(self, block: Any, statistics: Any, data: Slice, node: Node, change: Change) -> Any:
         """Revise what was asked at a node: in place, or into something else, as the building block chooses."""
-        data = self.learner.slice(node.scope, node.key)
         if statistics is None:
             with self.interruptible():
                 return block.learn(data, change.rows())
@@ -311,12 +314,13 @@ class Revision:
 class _Revised:
     """The evidence of a node that is being revised: its statistics, each brought up to date when it is asked for."""
 
-    __slots__ = ("_change", "_node", "_revision")
+    __slots__ = ("_change", "_node", "_revision", "data")
 
     def __init__(self, revision: Revision, node: Node, change: Change) -> None:
         self._revision = revision
         self._node = node
         self._change = change
+        self.data = revision.learner.slice(node.scope, node.key)
 
     @property
     def n_records(self) -> int:
@@ -337,11 +341,13 @@ class _Revised:
 
     def independence(self) -> Any:
         revision, node = self._revision, self._node
-        return revision.revise_statistics(revision.learner.independence, node.independence, node, self._change)
+        return revision.revise_statistics(
+            revision.learner.independence, node.independence, self.data, node, self._change
+        )
 
     def clustering(self) -> Any:
         revision, node = self._revision, self._node
-        return revision.revise_statistics(revision.learner.clustering, node.clustering, node, self._change)
+        return revision.revise_statistics(revision.learner.clustering, node.clustering, self.data, node, self._change)
 
 
 _UPDATE: dict[Operation, Callable[[Revision, Node, Decision, Change, Path], None]] = {
