@@ -13,7 +13,7 @@ from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.records import Records
 from unlearnspn.spn import digest, unlearn_spn
 from unlearnspn.spn.learner import Learner
-from unlearnspn.spn.unlearn_spn import Change, Revision
+from unlearnspn.spn.unlearn_spn import Revision
 
 
 class Fragile(Gaussian):
@@ -70,14 +70,13 @@ def test_an_interrupted_request_changes_nothing(after, request_name):
 PLACES = [
     (Revision, "unlearn_spn"),
     (Revision, "_open"),
-    (Revision, "_exchange"),
+    (Revision, "_exchange_rows"),
     (Revision, "shift_marginals"),
     (Revision, "revise_statistics"),
     (Revision, "_changes_by_cluster"),
     (Revision, "_revise_all_factors"),
     (Revision, "_drop"),
     (Revision, "learn_anew"),
-    (Change, "rows"),
     (Learner, "learn_factor"),
     (Learner, "slice"),
     (Records, "stage"),

@@ -7,9 +7,10 @@ import pytest
 
 from unlearnspn import SPN, Operation
 from unlearnspn.checks import CATEGORICAL, example_table
+from unlearnspn.spn.change import Change
 from unlearnspn.spn.digest import digest_network
 from unlearnspn.spn.node import copy_network
-from unlearnspn.spn.unlearn_spn import Change, Revision
+from unlearnspn.spn.unlearn_spn import Revision
 
 TABLE = example_table(120)
 SETTINGS = {

@@ -11,11 +11,12 @@ from unlearnspn.independence import GTest
 from unlearnspn.leaves import Categorical, Gaussian
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
+from unlearnspn.spn.change import Change
 from unlearnspn.spn.digest import digest_network
 from unlearnspn.spn.learn_spn import Decision, FromRows, choose_operation, learn_spn, perform
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Place
-from unlearnspn.spn.unlearn_spn import Change, Revision
+from unlearnspn.spn.unlearn_spn import Revision
 from unlearnspn.statistics.marginals import Marginals
 from unlearnspn.tables import read_table
 

@@ -31,12 +31,12 @@ from unlearnspn.records import Records, Staged
 from unlearnspn.schema import Kind, Schema
 from unlearnspn.slices import Rows
 from unlearnspn.spn import digest
+from unlearnspn.spn.change import Change as NodeChange
 from unlearnspn.spn.derive import Derivation
 from unlearnspn.spn.learn_spn import learn_spn
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Node, Place, copy_network
 from unlearnspn.spn.report import Report
-from unlearnspn.spn.unlearn_spn import Change as NodeChange
 from unlearnspn.spn.unlearn_spn import Revision
 from unlearnspn.spn.views import ShownNode, show
 from unlearnspn.table_size import counted, min_rows_among, n_bins_among, sized_alike

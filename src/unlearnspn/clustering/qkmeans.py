@@ -73,7 +73,7 @@ class QKMeans:
 
     def fingerprint(self, statistics: Clusters, data: Any) -> bytes:
         """Hash seeds, sums, counts, centroids and sizes."""
-        return statistics.describe(self.space(data)).tobytes()
+        return statistics.fingerprint(self.space(data))
 
     def space(self, data: Any) -> Space:
         """Return where the rows of a node lie."""

@@ -126,7 +126,7 @@ def _express_all_leaves(learner: Learner, pending: list[_Pending]) -> list[list[
 
 def _counted_leaves(learner: Learner, nodes: list[Node]) -> list[Inputs]:
     """Return the leaves of each node that follow from its marginals."""
-    leaves = [[int(scope[0]) for scope, statistics in node.factors if statistics is None] for node in nodes]
+    leaves = [[factor.variable for factor in node.factors if factor.statistics is None] for node in nodes]
     return counted_inputs(
         [node.marginals.counts for node in nodes],
         [node.scope for node in nodes],

@@ -11,9 +11,11 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Any
 
+import cython
+
 from unlearnspn.hashing import fingerprint
 from unlearnspn.spn.learner import Learner
-from unlearnspn.spn.node import Digests, Node
+from unlearnspn.spn.node import Digests, Factor, Node
 from unlearnspn.spn.operations import Operation
 from unlearnspn.totals import Totals
 
@@ -51,23 +53,27 @@ def describe(component: Any) -> bytes:
     return f"{kind.__module__}.{kind.__qualname__} {settings!r}".encode()
 
 
+@cython.cfunc
 def _describe_released(learner: Learner, node: Node) -> bytes:
     """Return what a recipient gets of a node: its operation, how many records it has, and its leaves."""
     scope, key, counted, others = node.scope, node.key, [], []
-    for leaf, statistics in node.factors:
+    factor: Factor
+    for factor in node.factors:
+        leaf, statistics = factor.scope, factor.statistics
         if statistics is None:
-            counted.append(int(leaf[0]))
-        elif leaf.size > 1:
+            counted.append(factor.variable)
+        elif factor.is_tree:
             others.append(leaf.tobytes() + statistics.fingerprint())
         else:
-            found = learner.leaves[int(leaf[0])].fingerprint(statistics, learner.slice(leaf, key))
-            others.append(_LEAF.pack(leaf[0], len(found)) + found)
+            found = learner.leaves[factor.variable].fingerprint(statistics, learner.slice(leaf, key))
+            others.append(_LEAF.pack(factor.variable, len(found)) + found)
     number, n_children = _NUMBERS[node.operation], len(node.children)
     head = _RELEASED.pack(number, node.n_records, scope.size, n_children, len(counted), len(others))
     counts = node.marginals.fingerprint_of(learner.coded, scope, counted) if counted else b""
-    return b"".join([head, scope.tobytes(), array("q", counted).tobytes(), counts, *others])
+    return b"".join([head, scope.tobytes(), counts, *others])
 
 
+@cython.cfunc
 def _describe_kept(learner: Learner, node: Node) -> bytes:
     """Return what is kept at a node beside what is released."""
     independence = clustering = b""
@@ -84,5 +90,6 @@ def _describe_kept(learner: Learner, node: Node) -> bytes:
     return b"".join(parts)
 
 
+@cython.cfunc
 def _digest(parts: list[bytes]) -> bytes:
     return blake2b(b"".join(parts), digest_size=_SIZE).digest()

@@ -43,9 +43,9 @@ def dump_node(node: Node) -> bytes:
     parts += _with_length(_words([child.number for child in node.children]))
     parts += _with_length(_words(node.clusters))
     parts += [_LENGTH.pack(len(node.factors))]
-    for scope, statistics in node.factors:
-        parts += _with_length(_words(scope))
-        parts += _dump_statistics(statistics, TreeHashes)
+    for factor in node.factors:
+        parts += _with_length(_words(factor.scope))
+        parts += _dump_statistics(factor.statistics, TreeHashes)
     return b"".join(parts)
 
 

@@ -7,8 +7,9 @@ Operations are chosen by statistics alone. What gathers them is an `Evidence`: h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+import cython
 import numpy as np
 import numpy.typing as npt
 
@@ -24,15 +25,26 @@ from unlearnspn.statistics.marginals import Marginals, settle
 Flags = npt.NDArray[np.uint8]
 
 
-class Decision(NamedTuple):
+@cython.final
+@cython.cclass
+class Decision:
     """The operation chosen, and the answers that led to it; what was not asked is None."""
 
-    operation: Operation
-    marginals: Marginals
-    informative: Flags
-    independence: Any = None
-    groups: Groups | None = None
-    clustering: Any = None
+    def __init__(
+        self,
+        operation: Operation,
+        marginals: Marginals,
+        informative: Flags,
+        independence: Any = None,
+        groups: Groups | None = None,
+        clustering: Any = None,
+    ) -> None:
+        self.operation = operation
+        self.marginals = marginals
+        self.informative = informative
+        self.independence = independence
+        self.groups = groups
+        self.clustering = clustering
 
 
 class Evidence(Protocol):
@@ -138,11 +150,12 @@ _PERFORM = {
 def leaf_scopes(learner: Learner, decision: Decision, place: Place) -> list[Scope]:
     """Return the scopes of the leaves of a naive factorization: that of a tree first, then single variables."""
     scope = place.scope
-    tree = learner.tree_scope(scope, decision.informative)
+    joins = learner.joins_tree(scope, decision.informative)
+    tree: Scope = scope[joins]
     if tree.size < 2:
         return [scope[i : i + 1] for i in range(scope.size)]
-    alone = np.setdiff1d(scope, tree)
-    return [tree, *(alone[i : i + 1] for i in range(alone.size))]
+    alone = scope[~joins]
+    return [tree, *[alone[i : i + 1] for i in range(alone.size)]]
 
 
 def group_scopes(decision: Decision, place: Place) -> tuple[list[Scope], list[Scope]]:

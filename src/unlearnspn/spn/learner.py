@@ -53,7 +53,7 @@ class Learner:
         return self.tree.over(self.leaves)
 
     @cached_property
-    def _joins_tree(self) -> Flags:
+    def _takes_part(self) -> Flags:
         """Which variables a tree takes, if there are to be any."""
         if self.tree is None:
             return np.zeros(len(self.leaves), np.bool_)
@@ -84,10 +84,10 @@ class Learner:
         """Tell whether some variables must not be factorized yet, because the class to be predicted is among them."""
         return isinstance(self.clustering, ByClass) and self.clustering.concerns(scope)
 
-    def tree_scope(self, scope: Scope, informative: npt.NDArray[np.uint8]) -> Scope:
-        """Return the variables that form a tree: where one has no two values, there is nothing that it could tell."""
-        tree: Scope = scope[self._joins_tree[scope] & (informative != 0)]
-        return tree
+    def joins_tree(self, scope: Scope, informative: npt.NDArray[np.uint8]) -> Flags:
+        """Tell which variables form a tree: where one has no two values, there is nothing that it could tell."""
+        joins: Flags = self._takes_part[scope] & (informative != 0)
+        return joins
 
     # -- leaves ----------------------------------------------------------------------------------------------------
 
@@ -105,26 +105,26 @@ class Learner:
 
     def revise_factor(self, factor: Factor, minus: Rows, plus: Rows) -> Factor:
         """Take rows out of a leaf's statistics, and put others in; those before stay as they were."""
-        scope, statistics = factor
+        scope, statistics = factor.scope, factor.statistics
         if statistics is None:
             return factor
-        if scope.size > 1:
+        if factor.is_tree:
             revised = statistics.copy()
             if minus.size:
                 revised.shift(self.coded, scope, minus, -1)
             if plus.size:
                 revised.shift(self.coded, scope, plus, 1)
             return Factor(scope, revised)
-        return Factor(scope, self.leaves[int(scope[0])].revise(statistics, self.slice(scope, 0), minus, plus))
+        return Factor(scope, self.leaves[factor.variable].revise(statistics, self.slice(scope, 0), minus, plus))
 
     def statistics_of(self, node: Node, factor: Factor, rows: Callable[[], Rows]) -> Any:
         """Return the statistics of a leaf as its distribution takes them; trees are counted from the node's rows."""
-        scope, statistics = factor
-        if scope.size > 1:
+        scope, statistics = factor.scope, factor.statistics
+        if factor.is_tree:
             return self.joint_leaf.learn(self.slice(scope, 0), rows())
         if statistics is not None:
             return statistics
-        counts = node.marginals.counts_of(self.coded, node.scope)[int(scope[0])]
+        counts = node.marginals.counts_of(self.coded, node.scope)[factor.variable]
         (occurring,) = counts.nonzero()
         return LevelCounts(occurring, counts[occurring])
 

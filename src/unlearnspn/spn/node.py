@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+import cython
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +17,28 @@ from unlearnspn.spn.operations import Operation
 from unlearnspn.statistics.marginals import Marginals
 
 Flags = npt.NDArray[np.uint8]
+
+
+#: The fields of a node, as it is stored.
+_FIELDS = (
+    "operation",
+    "place",
+    "scope",
+    "key",
+    "n_records",
+    "marginals",
+    "informative",
+    "independence",
+    "clustering",
+    "rows",
+    "children",
+    "clusters",
+    "factors",
+    "digests",
+    "shown",
+    "number",
+    "is_stored",
+)
 
 
 class Digests(NamedTuple):
@@ -45,39 +68,30 @@ class Place:
         return Place(self.scope, key_of_cluster(self.key, number), keeps_rows=True)
 
 
-class Factor(NamedTuple):
+@cython.final
+@cython.cclass
+class Factor:
     """A leaf of a product: its variables, and its statistics unless they are among the product's marginals."""
 
-    scope: Scope
-    statistics: Any
+    def __init__(self, scope: Scope, statistics: Any) -> None:
+        self.scope = scope
+        self.statistics = statistics
+        self.is_tree = scope.size > 1
+        #: The only variable, or the first of a tree.
+        self.variable = scope[0]
+
+    def __reduce__(self) -> tuple[type[Factor], tuple[Scope, Any]]:
+        return Factor, (self.scope, self.statistics)
 
 
+@cython.final
+@cython.cclass
 class Node:
     """A node with its state.
 
     Rows are kept once on each way down: by the first node below a split of the data that does not split it further. The
     rows of a split are those of its children; products hand theirs on; those of the root are all there are.
     """
-
-    __slots__ = (
-        "children",
-        "clustering",
-        "clusters",
-        "digests",
-        "factors",
-        "independence",
-        "informative",
-        "is_stored",
-        "key",
-        "marginals",
-        "n_records",
-        "number",
-        "operation",
-        "place",
-        "rows",
-        "scope",
-        "shown",
-    )
 
     def __init__(
         self,
@@ -107,14 +121,14 @@ class Node:
         self.clustering = clustering
         self.rows = rows
         #: The sub-networks below, each of several variables; leaves are in `factors`.
-        self.children: list[Node] = children or []
+        self.children = children or cast("list[Node]", [])
         #: Split data: the cluster number of each child.
         self.clusters = clusters
         self.factors = factors
         #: None as long as they are not known.
-        self.digests: Digests | None = None
+        self.digests = cast("Digests | None", None)
         #: How the node is shown to readers, if somebody may hold it.
-        self.shown: Any = None
+        self.shown = cast(Any, None)
         #: The number under which the node is stored, if it is, and whether it is stored as it is now.
         self.number = -1
         self.is_stored = False
@@ -125,7 +139,8 @@ class Node:
             return self.rows.rows
         return np.concatenate([child.gather_rows() for child in self.children])
 
-    def touch(self) -> None:
+    @cython.ccall
+    def touch(self) -> cython.void:
         """Forget what holds only as long as nothing changes."""
         self.digests = self.shown = None
         self.is_stored = False
@@ -171,7 +186,7 @@ class Node:
     def __getstate__(self) -> dict[str, Any]:
         # A picture belongs to this process, a number to whoever stores the network; digests are to be found anew.
         left_out = {"shown": None, "number": -1, "is_stored": False, "digests": None}
-        return {name: left_out.get(name, getattr(self, name)) for name in self.__slots__}
+        return {name: left_out.get(name, getattr(self, name)) for name in _FIELDS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays may come from a file that is mapped read-only, but statistics take those that can be written.

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from typing import Any
 
+import cython
 import numpy as np
 
+from unlearnspn.rows.coded import CodedRows
+from unlearnspn.rows.row_set import RowSet
 from unlearnspn.rows.sorted_rows import difference, in_order, merged, split_by_label
 from unlearnspn.slices import Counts, Rows, Scope, Slice
+from unlearnspn.spn.change import Change
 from unlearnspn.spn.learn_spn import (
     Decision,
     Flags,
@@ -40,49 +43,6 @@ LARGE_SHARE = 0.25
 _NOBODY = np.zeros(0, np.int64)
 #: The way from the root to a node: that to the node above it, and the last step. None for the root.
 Path = tuple[Any, int | Scope] | None
-
-
-class Change:
-    """What changes for a node: rows that leave it, and rows that come, both in increasing order.
-
-    Called, it gives all rows after the change. `by_cluster`, if it is there, gives these cluster by cluster, and where
-    each ends; those that come are the last.
-    """
-
-    __slots__ = ("_find", "_found", "by_cluster", "minus", "plus")
-
-    def __init__(self, minus: Rows, plus: Rows, find_rows: Callable[[], Rows]) -> None:
-        self.minus = minus
-        self.plus = plus
-        self._find = find_rows
-        self._found: Rows | None = None
-        self.by_cluster: Callable[[], tuple[Rows, Counts]] | None = None
-
-    def rows(self) -> Rows:
-        """Return all rows after the change, in increasing order; found only when asked for, and only once."""
-        if self._found is None:
-            self._found = self._find()
-        return self._found
-
-    __call__ = rows
-
-    def parts(self) -> Iterable[Rows]:
-        """Return all rows after the change in some number of arrays."""
-        return [self.rows()]
-
-    def rows_before(self) -> Rows:
-        """Return all rows before the change, in increasing order."""
-        return merged(difference(self.rows(), self.plus), self.minus)
-
-    @property
-    def growth(self) -> int:
-        """By how many records the node grows."""
-        return int(self.plus.size - self.minus.size)
-
-    @property
-    def size(self) -> int:
-        """How many rows leave or come."""
-        return int(self.plus.size + self.minus.size)
 
 
 class Revision:
@@ -189,19 +149,34 @@ class Revision:
         node.touch()
         node.n_records += change.growth
         if node.rows is not None:
-            self._exchange(partial(node.rows.shift, self.learner.coded), change)
+            self._exchange_rows(node, change)
+
+    def _exchange_rows(self, node: Node, change: Change) -> None:
+        """Take rows out of those that a node keeps, and put others in; each step is noted once it is done."""
+        coded: CodedRows = self.learner.coded
+        rows: RowSet | None = node.rows
+        assert rows is not None
+        if change.leaving.shape[0]:
+            rows.shift(coded, change.leaving, -1)
+            self._journal.append(lambda: rows.shift(coded, change.leaving, 1))
+        if change.coming.shape[0]:
+            rows.shift(coded, change.coming, 1)
+            self._journal.append(lambda: rows.shift(coded, change.coming, -1))
 
     def shift_marginals(self, node: Node, change: Change) -> Marginals:
         """Bring a node's marginals up to date."""
-        self._exchange(partial(node.marginals.shift, self.learner.coded, node.scope), change)
-        return node.marginals
+        coded: CodedRows = self.learner.coded
+        marginals: Marginals = node.marginals
+        scope: cython.longlong[::1] = node.scope
+        marginals.shift(coded, scope, change.leaving, -1)
+        marginals.shift(coded, scope, change.coming, 1)
 
-    def _exchange(self, shift: Callable[[Rows, int], object], change: Change) -> None:
-        """Take rows out of something and put others in; each step is noted once it is done."""
-        for rows, sign in ((change.minus, -1), (change.plus, 1)):
-            if rows.size:
-                shift(rows, sign)
-                self._journal.append(partial(shift, rows, -sign))
+        def undo() -> None:
+            marginals.shift(coded, scope, change.coming, -1)
+            marginals.shift(coded, scope, change.leaving, 1)
+
+        self._journal.append(undo)
+        return marginals
 
     def revise_statistics(self, block: Any, statistics: Any, data: Slice, node: Node, change: Change) -> Any:
         """Revise what was asked at a node: in place, or into something else, as the building block chooses."""
@@ -311,16 +286,22 @@ class Revision:
         return changes
 
 
+@cython.final
+@cython.cclass
 class _Revised:
     """The evidence of a node that is being revised: its statistics, each brought up to date when it is asked for."""
-
-    __slots__ = ("_change", "_node", "_revision", "data")
 
     def __init__(self, revision: Revision, node: Node, change: Change) -> None:
         self._revision = revision
         self._node = node
         self._change = change
-        self.data = revision.learner.slice(node.scope, node.key)
+        self._data: Slice | None = None
+
+    @property
+    def data(self) -> Slice:
+        if self._data is None:
+            self._data = self._revision.learner.slice(self._node.scope, self._node.key)
+        return self._data
 
     @property
     def n_records(self) -> int:
@@ -330,9 +311,13 @@ class _Revised:
         return self._revision.shift_marginals(self._node, self._change)
 
     def informative(self, marginals: Marginals) -> Flags:
-        node, change, coded = self._node, self._change, self._revision.learner.coded
-        scope, minus, plus = node.scope, change.minus, change.plus
-        if marginals.still_informative(coded, scope, node.informative, minus, plus, node.n_records, change.parts):
+        node: Node = self._node
+        change: Change = self._change
+        coded: CodedRows = self._revision.learner.coded
+        scope = node.scope
+        if marginals.still_informative(
+            coded, scope, node.informative, change.leaving, change.coming, node.n_records, change.parts
+        ):
             return node.informative
         informative, n_undecided = marginals.informative(coded, scope)
         if n_undecided:

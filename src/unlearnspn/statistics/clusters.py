@@ -6,6 +6,7 @@ Learned from rows, and revised when some of them leave or others come.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ Array = npt.NDArray[Any]
 _FEW_ROWS = cython.declare(cython.Py_ssize_t, 8)
 #: How many numbers a dump begins with.
 _HEAD = 4
+_FINGERPRINT = struct.Struct("<3q")
 
 
 @cython.cclass
@@ -62,7 +64,7 @@ class Clusters:
         self.round_centroids = _address(centroids)
         self.labels = cast("Array | None", None)
         self.labelled = cast("Array | None", None)
-        self.centroid_hashes = cast("Array | None", None)
+        self.centroid_hashes = cast("bytes | None", None)
         self.last_row = self.last_label = -1
 
     @staticmethod
@@ -176,21 +178,19 @@ class Clusters:
         """Tell whether both put every row into the same cluster."""
         return np.array_equal(self.centroids[self.n_rounds], other.centroids[other.n_rounds])
 
-    def describe(self, space: Space) -> Array:
-        """Return words that are equal exactly if what is kept is, whatever slots records and codes categories have."""
+    def fingerprint(self, space: Space) -> bytes:
+        """Return bytes that are equal exactly if what is kept is, whatever slots records and codes categories have."""
         s: cython.Py_ssize_t
         keys = np.empty(self.seeds.shape[0], np.int64)
         view: cython.longlong[::1] = keys
         for s in range(view.shape[0]):
             view[s] = cython.cast(cython.longlong, space.coded.keys[self.seed_rows[s]])
-        head = np.array([view.shape[0], self.n_rounds, len(self.sizes)])
         if self.centroid_hashes is None:
             # No centroid changes, nor do the fingerprints of the categories that its coordinates stand for.
-            self.centroid_hashes = _hash_lines(space, self.centroids)
-        parts: list[Array] = [head, keys, self.counts.ravel(), self.sizes]
-        if self.n_rounds:
-            parts.append(_hash_lines(space, self.sums))
-        return np.concatenate([*parts, self.centroid_hashes])
+            self.centroid_hashes = _hash_lines(space, self.centroids).tobytes()
+        head = _FINGERPRINT.pack(view.shape[0], self.n_rounds, len(self.sizes))
+        sums = _hash_lines(space, self.sums).tobytes() if self.n_rounds else b""
+        return b"".join([head, keys.tobytes(), self.counts.tobytes(), self.sizes.tobytes(), sums, self.centroid_hashes])
 
     def dump(self) -> bytes:
         """Return what is kept as bytes."""

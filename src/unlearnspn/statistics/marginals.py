@@ -53,9 +53,10 @@ class Marginals:
         marginals.shift(coded, scope, rows, 1)
         return marginals
 
+    @cython.ccall
     def shift(
         self, coded: CodedRows, scope: cython.longlong[::1], rows: cython.longlong[::1], sign: cython.longlong
-    ) -> None:
+    ) -> cython.void:
         """Count rows in (`sign` = 1), or out (-1)."""
         i: cython.Py_ssize_t
         if rows.shape[0] * scope.shape[0] < self._counts.shape[0]:
@@ -102,7 +103,7 @@ class Marginals:
         return _HASH.pack(self.low, self.high)
 
     def fingerprint_of(self, coded: CodedRows, scope: cython.longlong[::1], variables: list[int]) -> bytes:
-        """Return hashes of the counts of some variables, in the order of the scope, missing values left out."""
+        """Return some variables, and hashes of their counts, in the order of the scope, missing values left out."""
         i: cython.Py_ssize_t
         v: cython.Py_ssize_t
         code: cython.Py_ssize_t
@@ -110,20 +111,22 @@ class Marginals:
         name: cython.ulonglong
         found: cython.Py_ssize_t = 0
         start: cython.Py_ssize_t = 0
-        hashes = np.zeros((len(variables), 2), np.uint64)
-        view: cython.ulonglong[:, ::1] = hashes
+        n_variables: cython.Py_ssize_t = len(variables)
+        words = np.zeros(3 * n_variables, np.uint64)
+        view: cython.ulonglong[::1] = words
         for i in range(scope.shape[0]):
             v = scope[i]
-            if found < view.shape[0] and v == cython.cast(cython.Py_ssize_t, variables[found]):
+            if found < n_variables and v == cython.cast(cython.Py_ssize_t, variables[found]):
+                view[found] = v
                 for code in range(1, coded.sizes[v]):
                     count = self._counts[start + code]
                     if count:
                         name = mix64(coded.prints[v, code])
-                        view[found, 0] += count * name
-                        view[found, 1] += count * mix64(name)
+                        view[n_variables + 2 * found] += count * name
+                        view[n_variables + 2 * found + 1] += count * mix64(name)
                 found += 1
             start += coded.sizes[v]
-        return bytes(hashes.tobytes())
+        return bytes(words.tobytes())
 
     def dump(self) -> bytes:
         """Return the marginals as bytes."""
@@ -166,6 +169,7 @@ class Marginals:
             start += coded.sizes[scope[i]]
         return flags, n_undecided
 
+    @cython.ccall
     def still_informative(
         self,
         coded: CodedRows,
@@ -175,7 +179,7 @@ class Marginals:
         plus: cython.longlong[::1],
         n_records: cython.longlong,
         parts: Callable[[], Iterable[Rows]],
-    ) -> bool:
+    ) -> cython.bint:
         """Tell whether the same variables are informative as before a change, which these marginals went through.
 
         `n_records` is how many records there are now. Where codes do not tell, values are looked at: `parts()` gives

@@ -1,0 +1,1 @@
+from unlearnspn.spn.node cimport Factor, Node
