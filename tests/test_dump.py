@@ -1,5 +1,7 @@
 """Networks as bytes: whatever they consist of, they are read as they were written."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -124,3 +126,48 @@ def test_arrays_of_a_network_that_was_read_are_its_own(model):
             assert array.flags.writeable
             assert array.flags.c_contiguous
         assert node.scope.dtype == np.int64
+
+
+def changed(stored, rng):
+    """Return nodes one of which has some bytes changed, is cut off, or is another one."""
+    stored, number = list(stored), int(rng.integers(len(stored)))
+    data = bytearray(stored[number])
+    kind = rng.integers(4)
+    if kind == 0:
+        stored[number] = bytes(data[: rng.integers(len(data))])
+    elif kind == 1:
+        stored[number] = stored[rng.integers(len(stored))]
+    else:
+        at = int(rng.integers(len(data) // 8)) * 8
+        word = rng.choice([0, 1, -1, 2, 7, 40, 1 << 20, 1 << 40, -(1 << 62)])
+        data[at : at + 8] = int(word).to_bytes(8, "little", signed=True)
+        stored[number] = bytes(data)
+    return stored
+
+
+@pytest.mark.parametrize("name", ["dependent", "rounds", "trees", "small"])
+def test_bytes_that_are_not_a_network_harm_nothing(name):
+    model, rng, refused = fitted(SETTINGS[name]), np.random.default_rng(0), 0
+    stored = written(model.root)
+    for _ in range(150):
+        twin = model.snapshot()
+        try:
+            twin.root = loaded(twin, changed(stored, rng))
+        except ValueError:
+            refused += 1
+            continue
+        # What cannot be told from a network may go wrong, but never reaches beyond an array.
+        with suppress(ValueError, LookupError, AssertionError, TypeError, ZeroDivisionError, OverflowError):
+            for ids in ([5], [17, 18, 40], [70], list(range(80, 110))):
+                twin.revise(ids, [], None)
+    assert refused > 20
+
+
+def test_a_network_that_contains_itself_is_refused():
+    model = fitted(SETTINGS["small"])
+    stored = written(model.root)
+    inner = next(node for node in model.root.walk() if node.children)
+    inner.children[0].number = inner.number
+    stored[inner.number] = dump_node(inner)
+    with pytest.raises(ValueError, match="two places"):
+        loaded(model, stored)

@@ -11,5 +11,6 @@ cdef class RowSet:
     cpdef RowSet copy(self)
     cpdef RowSet merge(self, RowSet other)
     cdef void reserve(self, Py_ssize_t n_rows) except *
+    cdef void require(self, long long[::1] rows) except *
     cdef void insert(self, long long[::1] rows) noexcept nogil
     cdef void drop(self, long long[::1] rows) noexcept nogil

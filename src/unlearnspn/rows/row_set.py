@@ -8,7 +8,7 @@ import numpy.typing as npt
 from cython.cimports.libc.string import memcpy, memmove, memset
 from cython.cimports.unlearnspn.mixing import SECOND, mix64
 from cython.cimports.unlearnspn.rows.coded import CodedRows
-from cython.cimports.unlearnspn.rows.sorted_rows import first_reaching
+from cython.cimports.unlearnspn.rows.sorted_rows import first_reaching, is_among
 
 from unlearnspn.rows.sorted_rows import merged
 
@@ -59,6 +59,8 @@ class RowSet:
         i: cython.Py_ssize_t
         if sign > 0:
             self.reserve(self.n_rows + rows.shape[0])
+        else:
+            self.require(rows)
         with cython.nogil:
             if sign > 0:
                 self.insert(rows)
@@ -89,6 +91,14 @@ class RowSet:
         array[: self.n_rows] = self.rows
         self.array = array
         self.slots = array
+
+    @cython.cfunc
+    def require(self, rows: cython.longlong[::1]) -> cython.void:
+        """Raise unless all of some rows are there: to take others out would reach beyond the array."""
+        i: cython.Py_ssize_t
+        for i in range(rows.shape[0]):
+            if not is_among(self.slots[: self.n_rows], rows[i]):
+                raise ValueError(f"the record in slot {rows[i]} is not where the model says that it is")
 
     @cython.cfunc
     @cython.nogil

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
+from struct import error as StructError
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unlearnspn.clustering import QKMeans
 from unlearnspn.rows.row_set import RowSet
 from unlearnspn.slices import Rows, Scope
 from unlearnspn.spn.learner import Learner
@@ -50,15 +52,25 @@ def dump_node(node: Node) -> bytes:
 
 
 def load_network(learner: Learner, read: Callable[[int], bytes], number: int, rows: Rows) -> Node:
-    """Return a node and all below it, given how their bytes are read by number; `rows` are those of all records."""
-    return _learn_again(learner, _load(read, number), rows)
+    """Return a node and all below it, given how their bytes are read by number; `rows` are those of all records.
+
+    Raise a `ValueError` if the bytes cannot be those of a network: compiled statistics trust in what they are given.
+    """
+    try:
+        root = _load(read, number, set())
+    except (StructError, LookupError, TypeError, OverflowError) as error:
+        raise ValueError(f"a node is not written as nodes are: {error}") from error
+    _check_network(learner, root, rows)
+    return _learn_again(learner, root, rows)
 
 
 class _Again(NamedTuple):
     """Stands for statistics that are to be learned again."""
 
 
-def _load(read: Callable[[int], bytes], number: int) -> Node:
+def _load(read: Callable[[int], bytes], number: int, known: set[int]) -> Node:
+    _require(number not in known, "stands in two places")
+    known.add(number)
     reader = _Reader(read(number))
     operation, n_records, connected, keeps_rows = reader.take(_HEAD)
     (key,) = reader.take(_KEY)
@@ -67,7 +79,7 @@ def _load(read: Callable[[int], bytes], number: int) -> Node:
     marginals = Marginals.load(reader.part())
     independence, clustering = reader.statistics(AskedPairs), reader.statistics(Clusters)
     kept = _load_rows(reader.part())
-    children = [_load(read, child) for child in reader.words().tolist()]
+    children = [_load(read, child, known) for child in reader.words().tolist()]
     clusters = tuple(reader.words().tolist())
     (n_factors,) = reader.take(_LENGTH)
     factors = tuple([Factor(reader.words(), reader.statistics(TreeHashes)) for _ in range(n_factors)])
@@ -75,6 +87,53 @@ def _load(read: Callable[[int], bytes], number: int) -> Node:
     node = Node(_OPERATIONS[operation], place, n_records, *fields)
     node.number, node.is_stored = number, True
     return node
+
+
+def _check_network(learner: Learner, root: Node, rows: Rows) -> None:
+    """Raise unless the nodes of a network have the sizes that they must have, and only rows that there are."""
+    everything = np.arange(len(learner.leaves))
+    _require(np.array_equal(root.scope, everything) and not root.place.keeps_rows, "is not that of all variables")
+    pending = [(root, everything)]
+    while pending:
+        node, around = pending.pop()
+        _require(_is_part(node.scope, around) and node.n_records > 0, "has variables or records that there are not")
+        _check_statistics(learner, node, rows)
+        is_split = node.operation is Operation.SPLIT_DATA
+        _require(len(node.clusters) == (len(node.children) if is_split else 0), "has other clusters than children")
+        _require(not is_split or len(node.children) > 0, "splits nothing")
+        for factor in node.factors:
+            _require(_is_part(factor.scope, node.scope), "has leaves of variables that it has not")
+        for child in node.children:
+            _require(child.place.keeps_rows == is_split, "does not hand its rows on")
+            pending.append((child, node.scope))
+
+
+def _check_statistics(learner: Learner, node: Node, rows: Rows) -> None:
+    coded, scope = learner.coded, node.scope
+    _require(node.informative.size == scope.size and int(node.informative.max()) < 2, "tells of other variables")
+    _require(node.marginals.fits(coded, scope), "counts other codes than there are")
+    keeps_rows = node.place.keeps_rows and node.operation is not Operation.SPLIT_DATA
+    _require((node.rows is not None) == keeps_rows, "does not keep the rows that it should")
+    _require(
+        node.rows is None or (len(node.rows) > 0 and _is_part(node.rows.rows, rows)), "has rows that there are not"
+    )
+    if isinstance(node.independence, AskedPairs):
+        _require(node.independence.fits(coded, scope), "has asked pairs that there are not")
+    if isinstance(node.clustering, Clusters):
+        clustering = learner.clustering
+        _require(isinstance(clustering, QKMeans), "has clusters of another kind")
+        space = clustering.space(learner.slice(scope, node.key))  # type: ignore[attr-defined]
+        _require(node.clustering.fits(space, rows), "has clusters that there cannot be")
+
+
+def _is_part(numbers: Scope, others: Scope) -> bool:
+    """Tell whether numbers are in increasing order, at least one, and all of them among others."""
+    return numbers.size > 0 and bool((np.diff(numbers) > 0).all()) and bool(np.isin(numbers, others).all())
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"a node {what}")
 
 
 def _learn_again(learner: Learner, node: Node, rows: Rows) -> Node:

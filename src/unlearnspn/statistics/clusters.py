@@ -215,6 +215,11 @@ class Clusters:
     def __reduce__(self) -> tuple[Any, ...]:
         return Clusters.load, (self.dump(),)
 
+    def fits(self, space: Space, rows: Array) -> bool:
+        """Tell whether seeds are among some rows, and everything has the size that it must; only then it is safe."""
+        n_sizes = max(int(self.n_clusters), 1)
+        return self.width == space.width and len(self.sizes) == n_sizes and bool(np.isin(self.seeds, rows).all())
+
     def _first_rounds(self, space: Space, number: cython.Py_ssize_t) -> Clusters:
         """Return a copy of the first rounds, with the centroids that the last of them leads to by now."""
         last = number - 1

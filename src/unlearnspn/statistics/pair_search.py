@@ -10,7 +10,7 @@ from __future__ import annotations
 import cython
 import numpy as np
 import numpy.typing as npt
-from cython.cimports.libc.string import memcpy, memset
+from cython.cimports.libc.string import memcpy, memmove, memset
 from cython.cimports.unlearnspn.prefetching import ROWS_AHEAD, prefetch
 from cython.cimports.unlearnspn.rows.coded import CodedRows
 from cython.cimports.unlearnspn.statistics.asked_pair import (
@@ -120,16 +120,21 @@ class _Search:
     logs: Logs
     hub: Hub
     scratch: cython.longlong[::1]
-    #: Which variables are in no group yet, and those of a group in the order in which they ask.
+    #: The variables that are in no group yet, in order, and those of a group in the order in which they ask.
     waiting: cython.p_longlong
+    n_waiting: cython.Py_ssize_t
     queue: cython.p_longlong
     queued: cython.Py_ssize_t
-    others: cython.p_longlong
-    #: What is known already, and where: for each pair its place, and the place of its table; -1 if it was not asked.
-    knows: cython.bint
+    #: What is known already. The pairs that one variable asked follow each other, by the other variable; here is, by
+    #: variable, where they start, where they end, and where their tables start.
     known: cython.longlong[::1]
     known_cells: cython.longlong[::1]
-    places: cython.longlong[:, :, ::1]
+    starts: cython.p_longlong
+    ends: cython.p_longlong
+    table_starts: cython.p_longlong
+    #: For each variable that is asked, where the pair is known, and where its table is; -1 if it is not known.
+    places: cython.p_longlong
+    tables: cython.p_longlong
     #: What was found so far.
     pairs: Words
     pairs_found: cython.longlong[::1]
@@ -155,13 +160,17 @@ class _Search:
         self.with_tables = with_tables
         self.logs = tabulated_logs()
         self.hub = Hub(coded, rows, width)
-        self.scratch = np.empty(3 * width + 1, np.int64)
+        self.scratch = np.zeros(7 * width + 1, np.int64)
         self.waiting = cython.address(self.scratch[0])
         self.queue = self.waiting + width
-        self.others = self.queue + width
+        self.starts = self.queue + width
+        self.ends = self.starts + width
+        self.table_starts = self.ends + width
+        self.places = self.table_starts + width
+        self.tables = self.places + width
+        self.n_waiting = width
         for i in range(width):
-            self.waiting[i] = 1
-        self.knows = False
+            self.waiting[i] = i
         self.pairs = np.empty(WORDS_OF_PAIR * 2 * width, np.int64)
         self.pairs_found = self.pairs
         self.n_pairs = 0
@@ -175,14 +184,14 @@ class _Search:
         k: cython.Py_ssize_t
         pair: PairPointer
         start: cython.longlong = 0
-        self.knows = True
         self.known = pairs
         self.known_cells = cells
-        self.places = np.full((self.width, self.width, 2), -1)
         for k in range(self.known.shape[0] // WORDS_OF_PAIR):
             pair = pair_at(self.known, k)
-            self.places[pair.hub, pair.other, 0] = k
-            self.places[pair.hub, pair.other, 1] = start
+            if self.ends[pair.hub] == 0:
+                self.starts[pair.hub] = k
+                self.table_starts[pair.hub] = start
+            self.ends[pair.hub] = k + 1
             start += self.table_size(pair.hub, pair.other)
 
     @cython.cfunc
@@ -193,16 +202,14 @@ class _Search:
 
     @cython.cfunc
     def run(self) -> cython.void:
-        first: cython.Py_ssize_t
         asking: cython.Py_ssize_t
-        for first in range(self.width):
-            if not self.waiting[first]:
-                continue
-            self.waiting[first] = 0
-            self.queue[0] = first
+        while self.n_waiting:
+            self.queue[0] = self.waiting[0]
             self.queued = 1
+            self.n_waiting -= 1
+            memmove(self.waiting, self.waiting + 1, self.n_waiting * cython.sizeof(cython.longlong))
             asking = 0
-            while asking < self.queued:
+            while asking < self.queued and self.n_waiting:
                 self.ask_all(self.queue[asking])
                 asking += 1
 
@@ -210,22 +217,35 @@ class _Search:
     def ask_all(self, hub: cython.Py_ssize_t) -> cython.void:
         """Have a variable ask all that are in no group yet."""
         i: cython.Py_ssize_t
-        n_others: cython.Py_ssize_t = 0
         n_cells: cython.Py_ssize_t = 0
+        self.find_known(hub)
         self.hub.begin(self.scope[hub])
-        for i in range(self.width):
-            if self.waiting[i]:
-                self.others[n_others] = i
-                n_others += 1
-                n_cells += self.table_size(hub, i)
-                if not (self.knows and self.places[hub, i, 0] >= 0):
-                    self.hub.add(self.scope[i])
-        if n_others == 0:
-            return
-        self.make_room(n_others, n_cells if self.with_tables else 0)
+        for i in range(self.n_waiting):
+            n_cells += self.table_size(hub, self.waiting[i])
+            if self.places[i] < 0:
+                self.hub.add(self.scope[self.waiting[i]])
+        self.make_room(self.n_waiting, n_cells if self.with_tables else 0)
         self.hub.count()
         with cython.nogil:
-            self.take_answers(hub, n_others)
+            self.take_answers(hub)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_known(self, hub: cython.Py_ssize_t) -> cython.void:
+        """Find what is known of a variable's pairs with those that are in no group yet; both are in order."""
+        i: cython.Py_ssize_t
+        place: cython.longlong = self.starts[hub]
+        table: cython.longlong = self.table_starts[hub]
+        for i in range(self.n_waiting):
+            while place < self.ends[hub] and pair_at(self.known, place).other < self.waiting[i]:
+                table += self.table_size(hub, pair_at(self.known, place).other)
+                place += 1
+            self.tables[i] = table
+            if place < self.ends[hub] and pair_at(self.known, place).other == self.waiting[i]:
+                self.places[i] = place
+            else:
+                self.places[i] = -1
 
     @cython.cfunc
     def make_room(self, n_pairs: cython.Py_ssize_t, n_cells: cython.Py_ssize_t) -> cython.void:
@@ -239,21 +259,20 @@ class _Search:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def take_answers(self, hub: cython.Py_ssize_t, n_others: cython.Py_ssize_t) -> cython.void:
+    def take_answers(self, hub: cython.Py_ssize_t) -> cython.void:
         """Write down what is known of a variable's pairs with others; those that depend on it join its group."""
         i: cython.Py_ssize_t
         other: cython.Py_ssize_t
         pair: PairPointer
-        place: cython.longlong
         n_counted: cython.Py_ssize_t = 0
-        for i in range(n_others):
-            other = self.others[i]
+        n_left: cython.Py_ssize_t = 0
+        for i in range(self.n_waiting):
+            other = self.waiting[i]
             pair = pair_at(self.pairs_found, self.n_pairs)
-            place = self.places[hub, other, 0] if self.knows else -1
-            if place >= 0:
-                pair[0] = pair_at(self.known, place)[0]
+            if self.places[i] >= 0:
+                pair[0] = pair_at(self.known, self.places[i])[0]
                 if self.with_tables:
-                    self.keep_table(cython.address(self.known_cells[self.places[hub, other, 1]]), hub, other)
+                    self.keep_table(cython.address(self.known_cells[self.tables[i]]), hub, other)
             else:
                 pair.hub, pair.other = hub, other
                 set_association(pair, self.hub.associate(n_counted, self.logs))
@@ -263,9 +282,12 @@ class _Search:
             pair.depends = is_dependent(pair.half_g, pair.freedom, self.cut)
             self.n_pairs += 1
             if pair.depends:
-                self.waiting[other] = 0
                 self.queue[self.queued] = other
                 self.queued += 1
+            else:
+                self.waiting[n_left] = other
+                n_left += 1
+        self.n_waiting = n_left
 
     @cython.cfunc
     @cython.nogil

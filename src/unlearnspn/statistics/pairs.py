@@ -184,14 +184,22 @@ class AskedPairs:
         return AskedPairs.load, (self.dump(),)
 
     def fits(self, coded: CodedRows, scope: cython.longlong[::1]) -> bool:
-        """Tell whether all pairs are of some variables, and tables of their sizes; only then it is safe to shift."""
+        """Tell whether all pairs are of some variables, in an order in which they can be asked, and tables of their sizes.
+
+        Only then it is safe to shift.
+        """
         k: cython.Py_ssize_t
         pair: PairPointer
         n_cells: cython.longlong = 0
+        last: cython.longlong[::1] = np.full(scope.shape[0], -1)
         for k in range(self.n_pairs):
             pair = pair_at(self._words, k)
             if not (0 <= pair.hub < scope.shape[0] and 0 <= pair.other < scope.shape[0]):
                 return False
+            is_first: cython.bint = k == 0 or pair_at(self._words, k - 1).hub != pair.hub
+            if pair.other <= last[pair.hub] or (is_first and last[pair.hub] >= 0):
+                return False
+            last[pair.hub] = pair.other
             n_cells += coded.sizes[scope[pair.hub]] * coded.sizes[scope[pair.other]]
         return self._cells.shape[0] in (0, n_cells)
 
