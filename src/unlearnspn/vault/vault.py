@@ -9,8 +9,6 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-from sklearn.exceptions import NotFittedError
-
 from unlearnspn.certificates import (
     Action,
     Audit,
@@ -27,6 +25,7 @@ from unlearnspn.circuit.queries import Queries
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
+from unlearnspn.parameters import Parameters
 from unlearnspn.publishing import Publication
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView
@@ -35,7 +34,7 @@ from unlearnspn.vault.auditing import audit_vault
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file
-from unlearnspn.vault.errors import VaultError
+from unlearnspn.vault.errors import VaultError, not_fitted
 from unlearnspn.vault.exports import write_circuit
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
@@ -239,12 +238,12 @@ class Vault(Queries):
         self._home.require_writable()
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
         if not len(contents):
-            raise NotFittedError("the vault is empty: ingest records first")
+            raise not_fitted("the vault is empty: ingest records first")
         assert contents.form is not None
         before = contents.commitments
         with self._changing():
             tell(progress, "fit", 0)
-            contents.learn(Learned.fit(contents.all(), contents.form.id_column, parameters))
+            contents.learn(Learned.fit(contents.all(), contents.form.id_column, Parameters(**parameters)))
             tell(progress, "store", 0)
             certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)))
             tell(progress, "store", 1)
@@ -369,7 +368,7 @@ class Vault(Queries):
     @_in_turn
     def root_(self) -> NodeView:
         """The network as it is now, for reading."""
-        return self._learned().estimator.root_
+        return self._learned().model.view()
 
     @_in_turn
     def __len__(self) -> int:
@@ -520,7 +519,7 @@ class Vault(Queries):
     def _learned(self) -> Learned:
         learned = self._home.contents().learned
         if learned is None:
-            raise NotFittedError("the vault has no model yet: call fit first")
+            raise not_fitted("the vault has no model yet: call fit first")
         return learned
 
     def _read(self, contents: Contents, table: Any, ids: Any, subjects: Any) -> Batch:
