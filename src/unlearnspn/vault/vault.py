@@ -33,19 +33,20 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.auditing import audit_vault
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
-from unlearnspn.vault.database import require_file
+from unlearnspn.vault.database import require_file, resolve
 from unlearnspn.vault.errors import VaultError, not_fitted
 from unlearnspn.vault.exports import write_circuit
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
-from unlearnspn.vault.home import Home, key_file, new_key_file, resolve, resolve_new
+from unlearnspn.vault.home import Home, key_file, new_key_file, resolve_new
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
-from unlearnspn.vault.ledger import SOFTWARE, Asked, entries
+from unlearnspn.vault.ledger import SOFTWARE, Asked
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
 from unlearnspn.vault.progress import Progress, tell
 from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
+from unlearnspn.vault.sealed import read_envelopes
 
 M = TypeVar("M", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -446,7 +447,7 @@ class Vault(Queries):
     def log(self, first: int = 0) -> list[Envelope]:
         """Return the entries of the ledger, from one on."""
         with self._home.database.reading():
-            return [Envelope.decode(encoded) for encoded in entries(self._home.database, first)]
+            return read_envelopes(self._home.database, first)
 
     @property
     @_in_turn
