@@ -10,7 +10,18 @@ import pytest
 import unlearnspn
 from unlearnspn.parameters import Parameters
 
-LIBRARIES = {"duckdb", "joblib", "matplotlib", "narwhals", "pandas", "polars", "pyarrow", "scipy", "sklearn", "sqlalchemy"}
+LIBRARIES = {
+    "duckdb",
+    "joblib",
+    "matplotlib",
+    "narwhals",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scipy",
+    "sklearn",
+    "sqlalchemy",
+}
 HEAVY = LIBRARIES | {"numpy", "rich", "typer"}
 
 

@@ -47,7 +47,9 @@ def lay_edges(centre: float, scale: float, n_bins: int) -> Floats:
     with np.errstate(over="ignore"):
         edges = centre + steps * scale
     edges = edges[np.isfinite(edges)]
-    return edges[np.append(True, edges[1:] != edges[:-1])] if edges.size else edges
+    differs: npt.NDArray[np.bool_] = np.ones(len(edges), np.bool_)
+    differs[1:] = edges[1:] != edges[:-1]
+    return np.asarray(edges[differs])
 
 
 def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]:

@@ -210,7 +210,7 @@ def cut_rows(X: Any, n_rows: int) -> Iterator[Any]:
     ([2, 2, 1], 1)
     """
     frame = None if isinstance(X, Table) else _frame(X)
-    whole = X if frame is None and isinstance(X, np.ndarray) and X.ndim == 2 else frame
+    whole: Any = X if isinstance(X, np.ndarray) and X.ndim == 2 else frame
     if whole is None or len(whole) <= n_rows:
         yield X
         return
