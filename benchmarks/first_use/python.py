@@ -32,8 +32,12 @@ class Python:
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     def _run(self, *arguments: str) -> str:
-        """Run it with the packages of its own environment only, and none of the current folder."""
-        environment = {name: value for name, value in os.environ.items() if not self.path or name != "PYTHONPATH"}
+        """Run it with the packages of its own environment only, and none of the current folder.
+
+        Modules are kept as bytecode, as they are where the package was installed.
+        """
+        left_out = {"PYTHONDONTWRITEBYTECODE"} | ({"PYTHONPATH"} if self.path else set())
+        environment = {name: value for name, value in os.environ.items() if name not in left_out}
         command = [str(self.path or sys.executable), "-P", *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -46,7 +46,10 @@ def lay_edges(centre: float, scale: float, n_bins: int) -> Floats:
     steps = np.arange(2 - n_bins, n_bins, 2) * (REACH / (n_bins - 1))
     with np.errstate(over="ignore"):
         edges = centre + steps * scale
-    return np.unique(edges[np.isfinite(edges)])
+    edges = edges[np.isfinite(edges)]
+    differs: npt.NDArray[np.bool_] = np.ones(len(edges), np.bool_)
+    differs[1:] = edges[1:] != edges[:-1]
+    return np.asarray(edges[differs])
 
 
 def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]:

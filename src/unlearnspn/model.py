@@ -38,7 +38,7 @@ from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Node, Place, copy_network
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.unlearn_spn import Revision
-from unlearnspn.spn.views import ShownNode, show
+from unlearnspn.spn.views import NodeView, ShownNode, show
 from unlearnspn.table_size import counted, min_rows_among, n_bins_among, sized_alike
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
@@ -208,6 +208,10 @@ class Model:
     def show(self) -> ShownNode:
         """Return the network as it is now, for reading."""
         return show(self.learner, self.root, self.records.rows)
+
+    def view(self) -> NodeView:
+        """Return the network as it is now, with names instead of indices."""
+        return NodeView(self.learner, self.show())
 
     @property
     def ids(self) -> list[RecordId]:

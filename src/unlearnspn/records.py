@@ -350,8 +350,8 @@ class Records:
         """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
         if not self.string_ids:
             return
-        keys = all_keys()
-        if len(np.unique(keys)) < len(keys):
+        keys = np.sort(all_keys())
+        if (keys[1:] == keys[:-1]).any():
             raise RecordIdError("two ids have the same 64-bit hash: rename one of them, or use integer ids")
 
     def _reserve(self, number: int) -> Rows:

@@ -28,7 +28,7 @@ from unlearnspn.certificates.showing import show_audit, show_certificate, show_h
 from unlearnspn.cli import options as given
 from unlearnspn.cli.exits import CommandError, ExitCode
 from unlearnspn.cli.group import GuardedGroup, examples
-from unlearnspn.cli.opening import is_vault, open_vault, require_file, require_free, write_new
+from unlearnspn.cli.opening import is_vault, open_vault, read_ledger, require_file, require_free, write_new
 from unlearnspn.cli.output import console, print_json, progress
 
 #: So many digits of a digest name an entry.
@@ -152,8 +152,7 @@ def register(app: typer.Typer) -> None:
 
 def _read_entries(path: Path) -> list[Envelope]:
     if is_vault(path):
-        with open_vault(path) as vault:
-            return vault.log()
+        return read_ledger(path)
     content = path.read_bytes()
     _refuse_page(path, content)
     return [Envelope.decode(encoded) for encoded in read_bundle(content)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -123,8 +124,6 @@ def explain(error: BaseException) -> tuple[ExitCode, str]:
 
 def _explain_rest(error: BaseException) -> tuple[ExitCode, str]:
     # Only now, since these bring more along than most commands need.
-    from sklearn.exceptions import NotFittedError  # noqa: PLC0415
-
     from unlearnspn.storage.errors import StorageError  # noqa: PLC0415
     from unlearnspn.vault.errors import ReturningRecordError, VaultBusyError  # noqa: PLC0415
 
@@ -132,15 +131,21 @@ def _explain_rest(error: BaseException) -> tuple[ExitCode, str]:
         return ExitCode.BUSY, str(error)
     if isinstance(error, ReturningRecordError):
         return ExitCode.BAD_INPUT, str(error)
-    if isinstance(error, StorageError | NotFittedError):
+    if isinstance(error, StorageError):
         return ExitCode.VAULT, str(error)
     if isinstance(error, OSError):
         place = "" if error.filename is None else f" ({error.filename})"
         return ExitCode.VAULT, f"{error.strerror or error}{place}"
     if isinstance(error, ValueError):
-        return ExitCode.BAD_INPUT, str(error)
+        return (ExitCode.VAULT if _is_not_fitted(error) else ExitCode.BAD_INPUT), str(error)
     message = f"this should not have happened ({type(error).__name__}: {error}); please report it with {DEBUG}=1"
     return ExitCode.UNEXPECTED, message
+
+
+def _is_not_fitted(error: ValueError) -> bool:
+    """Tell whether there is no model yet; scikit-learn, whose error that is, is not imported to find out."""
+    known = sys.modules.get("sklearn.exceptions")
+    return known is not None and isinstance(error, known.NotFittedError)
 
 
 def printable(text: str) -> str:

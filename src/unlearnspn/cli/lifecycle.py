@@ -206,9 +206,9 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _require_known(parameters: dict[str, Any]) -> None:
-    from unlearnspn.estimators import SPN  # noqa: PLC0415
+    from unlearnspn.parameters import Parameters  # noqa: PLC0415
 
-    known = SPN().get_params()
+    known = Parameters.names()
     unknown = sorted(name for name in parameters if name not in known)
     if unknown:
-        raise typer.BadParameter(f"there is no parameter {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+        raise typer.BadParameter(f"there is no parameter {', '.join(unknown)}; there are {', '.join(known)}")

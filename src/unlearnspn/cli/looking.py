@@ -16,7 +16,7 @@ from unlearnspn.certificates.showing import show_ledger
 from unlearnspn.cli import options as given
 from unlearnspn.cli.exits import printable
 from unlearnspn.cli.group import examples
-from unlearnspn.cli.opening import open_vault, require_free, write_new
+from unlearnspn.cli.opening import open_vault, read_ledger, require_free, write_new
 from unlearnspn.cli.output import console, print_json, print_notice
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def log(
 ) -> None:
     """Show the ledger: every change of the vault, each a signed entry."""
     require_free(export)
-    with open_vault(vault) as opened:
-        envelopes = opened.log(0 if export is not None else first)
+    envelopes = read_ledger(vault, 0 if export is not None else first)
     if export is not None:
         write_new(export, write_bundle(envelope.encoded for envelope in envelopes))
         print_notice(f"{len(envelopes):,} entries in {export}")

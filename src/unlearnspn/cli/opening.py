@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unlearnspn.cli.exits import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    from unlearnspn.certificates import Envelope
     from unlearnspn.circuit import Circuit
     from unlearnspn.vault import Vault
 
@@ -21,6 +22,14 @@ def open_vault(path: Path, write: bool = False, key: Path | None = None) -> Vaul
 
     require_file(path)
     return Vault.open(path, write=write, key=key)
+
+
+def read_ledger(path: Path, first: int = 0) -> list[Envelope]:
+    """Return the entries of a vault's ledger, from one on, without loading its model."""
+    from unlearnspn.vault import sealed  # noqa: PLC0415
+
+    require_file(path)
+    return sealed.read_ledger(path, first)
 
 
 def load_circuit(path: Path) -> Circuit:

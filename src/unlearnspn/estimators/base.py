@@ -18,13 +18,13 @@ from unlearnspn.circuit.queries import Queries
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
 from unlearnspn.estimators.engine import Engine
-from unlearnspn.estimators.parameters import read_settings
 from unlearnspn.estimators.targets import Target
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.model import Model, Settings
+from unlearnspn.parameters import Parameters, read_settings
 from unlearnspn.schema import Schema
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView
@@ -136,11 +136,11 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Engine:
         """Learn from scratch."""
 
-    def _parameters(self, target: Target | None) -> dict[str, Any]:
+    def _parameters(self, target: Target | None) -> Parameters:
         """Return the parameters; classes are categories even if they are booleans, so that they can come and go."""
-        parameters: dict[str, Any] = self.get_params(deep=False)
+        parameters = Parameters(**{name: getattr(self, name) for name in Parameters.names()})
         if target is not None and isinstance(self.leaves, Mapping | None):
-            parameters["leaves"] = {target.column.name: "categorical", **(self.leaves or {})}
+            return replace(parameters, leaves={target.column.name: "categorical", **(self.leaves or {})})
         return parameters
 
     def _set_features(self, names: list[str], named: bool) -> None:
@@ -345,8 +345,7 @@ class BaseSPN(BaseUnlearner):
     def root_(self) -> NodeView:
         """The network, for reading."""
         with self._turn():
-            model = self._fitted()
-            return NodeView(model.learner, model.show())
+            return self._fitted().view()
 
     @property
     def min_rows_(self) -> int:

@@ -8,12 +8,12 @@ from typing import Any
 from unlearnspn.clustering import Clustering
 from unlearnspn.ensemble import Ensemble
 from unlearnspn.estimators.density import DensityEstimator
-from unlearnspn.estimators.parameters import read_subsampling
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
 from unlearnspn.model import Settings
+from unlearnspn.parameters import read_subsampling
 from unlearnspn.spn.views import NodeView
 from unlearnspn.storage.ensembles import read_ensemble, write_ensemble
 from unlearnspn.storage.files import PathLike
@@ -102,14 +102,14 @@ class SPNEnsemble(DensityEstimator):
     def roots_(self) -> list[NodeView]:
         """The networks of the members that have records, for reading."""
         with self._turn():
-            return [NodeView(member.learner, member.show()) for member in self._fitted().learned]
+            return [member.view() for member in self._fitted().learned]
 
     def _fitted(self) -> Ensemble:
         super()._fitted()
         return self._model
 
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Ensemble:
-        subsampling = read_subsampling(self.get_params(deep=False), settings.seed)
+        subsampling = read_subsampling(self.n_members, self.subsample, settings.seed)
         ensemble = Ensemble.learn(settings, subsampling, ids, table)
         warn_of(ensemble.identifying, "samples and exported circuits of this model show")
         return ensemble

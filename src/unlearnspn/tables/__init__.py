@@ -2,7 +2,16 @@
 
 from unlearnspn.tables.cells import Category, Family, is_missing, token
 from unlearnspn.tables.columns import Column, Factor
-from unlearnspn.tables.reading import OpenTable, Table, column_meant, is_column, open_table, read_column, read_table
+from unlearnspn.tables.reading import (
+    OpenTable,
+    Table,
+    column_meant,
+    cut_rows,
+    is_column,
+    open_table,
+    read_column,
+    read_table,
+)
 
 __all__ = [
     "Category",
@@ -12,6 +21,7 @@ __all__ = [
     "OpenTable",
     "Table",
     "column_meant",
+    "cut_rows",
     "is_column",
     "is_missing",
     "open_table",

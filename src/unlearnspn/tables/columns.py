@@ -11,7 +11,6 @@ from itertools import count
 from numbers import Real
 from typing import Any, NamedTuple
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -156,18 +155,19 @@ class Column:
 def read_series(name: str, series: Any, holder: Holder | None) -> Column:
     """Read a narwhals series; the holder of its library, if any, knows a faster way to its categories."""
     dtype = series.dtype
+    kind = type(dtype).__name__  # by its name, since narwhals is imported only where a table is one of its own
     if dtype.is_numeric():
         return _read_numeric(name, series)
-    if dtype == nw.Boolean:
+    if kind == "Boolean":
         flags = series.fill_null(False).to_numpy().astype(np.int64)
         return _flags(name, np.where(series.is_null().to_numpy(), -1, flags))
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
+    if kind in ("String", "Categorical", "Enum"):
         encoded = None if holder is None else holder.encode(series.to_native())
         column = read_objects(name, series.to_list()) if encoded is None else _read_encoded(name, encoded)
         return replace(column, categorical=True)
-    if dtype in (nw.Object, nw.Unknown):
+    if kind in ("Object", "Unknown"):
         return read_objects(name, series.to_list())
-    raise _refusal(name, f"has type {dtype}, which cannot be modelled", type(dtype).__name__)
+    raise _refusal(name, f"has type {dtype}, which cannot be modelled", kind)
 
 
 def read_vector(name: str, vector: npt.NDArray[Any]) -> Column:

@@ -6,17 +6,16 @@ came from, but for the `Origin`, by which `writing` gives answers as the same ki
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.errors import InvalidTableError, listing, repeated
-from unlearnspn.tables.columns import Column, read_series, read_vector
-from unlearnspn.tables.holders import holder_of, import_library
+from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.tables.columns import Column, read_vector
+from unlearnspn.tables.holders import holder_of
 from unlearnspn.tables.names import ColumnNames, Label, read_label
 from unlearnspn.tables.origins import ColumnOrigin, Library, Origin
 
@@ -197,49 +196,37 @@ def _no_ids(name: Label, names: list[Any]) -> InvalidTableError:
 def open_table(X: Any) -> OpenTable:
     """Find out what holds a table and what its columns are called."""
     frame = _frame(X)
-    return _open_array(X) if frame is None else _open_frame(frame)
+    if frame is None:
+        return _open_array(X)
+    from unlearnspn.tables.frames import open_frame  # noqa: PLC0415
+
+    return open_frame(frame)
+
+
+def cut_rows(X: Any, n_rows: int) -> Iterator[Any]:
+    """Yield parts of a table with so many rows each; what cannot be cut comes whole.
+
+    >>> [len(part) for part in cut_rows(np.zeros((5, 2)), 2)], len(list(cut_rows([[1.5], [2.5]], 1)))
+    ([2, 2, 1], 1)
+    """
+    frame = None if isinstance(X, Table) else _frame(X)
+    whole: Any = X if isinstance(X, np.ndarray) and X.ndim == 2 else frame
+    if whole is None or len(whole) <= n_rows:
+        yield X
+        return
+    for start in range(0, len(whole), n_rows):
+        part = whole[start : start + n_rows]
+        yield part if frame is None else part.to_native()
 
 
 def _frame(X: Any) -> Any:
     """Return X as a narwhals frame, or None if it is no table with named columns."""
-    if type(X).__name__ == "RecordBatch" and hasattr(X, "__arrow_c_array__"):  # narwhals knows tables only
-        X = import_library("pyarrow").table(X)
-    try:
-        frame = nw.from_native(X, pass_through=True)
-        if isinstance(frame, nw.LazyFrame):
-            raise InvalidTableError("X is a lazy frame: pass X.collect()")
-        if not isinstance(frame, nw.DataFrame):
-            return None
-        names = [str(name) for name in frame.columns]
-    except nw.exceptions.DuplicateError as error:
-        raise InvalidTableError(f"column names must be unique: {' '.join(str(error).split())}") from error
-    twice = repeated(names)
-    if twice:
-        raise InvalidTableError(
-            f"column names must be unique, also if 0 is written '0', but {listing(twice)} occur more than once"
-        )
-    return frame
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    # Only now: whoever reads no such table does not wait for the import of narwhals.
+    from unlearnspn.tables.frames import as_frame  # noqa: PLC0415
 
-
-def _open_frame(frame: Any) -> OpenTable:
-    libraries = {
-        nw.Implementation.PANDAS: Library.PANDAS,
-        nw.Implementation.POLARS: Library.POLARS,
-        nw.Implementation.PYARROW: Library.PYARROW,
-    }
-    if frame.implementation not in libraries:
-        frame = nw.from_native(frame.to_pandas())
-    library, labels = libraries[frame.implementation], list(frame.columns)
-    names, series = [str(label) for label in labels], list(frame.iter_columns())
-    holder = holder_of(library)
-
-    def read(position: int) -> Column:
-        return read_series(names[position], series[position], holder)
-
-    def own_column(position: int) -> Any:
-        return series[position].to_native()
-
-    return OpenTable(library, frame.to_native(), names, labels, len(frame), read, own_column)
+    return as_frame(X)
 
 
 def _open_array(X: Any) -> OpenTable:

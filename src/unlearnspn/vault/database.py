@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from unlearnspn.storage.files import PathLike
 from unlearnspn.vault import schema
 from unlearnspn.vault.errors import DamagedVaultError, VaultBusyError, VaultError
 from unlearnspn.vault.layout import LayoutError, require_accounted
@@ -275,6 +276,11 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _read_elsewhere(path: Path) -> bytes:
     """Read a file in another process: to close it in this one would give up the locks that SQLite has on it here."""
     return subprocess.run(["cat", os.fspath(path)], stdout=subprocess.PIPE, check=True).stdout
+
+
+def resolve(path: PathLike) -> Path:
+    """Return the file that a path leads to: a link and what it points to are the same vault, with the same lock."""
+    return Path(os.path.realpath(path))
 
 
 def require_file(path: Path) -> None:

@@ -19,3 +19,12 @@ class DamagedVaultError(VaultError):
 
 class ReturningRecordError(VaultError):
     """Ids or subjects that were removed before would come back, and the owner wants to be told."""
+
+
+def not_fitted(message: str) -> Exception:
+    """Return scikit-learn's error for a model that is not there yet; it is the only thing that a vault needs of it."""
+    # Only now: its import takes longer than all else that a vault does.
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415
+
+    error: Exception = NotFittedError(message)
+    return error

@@ -13,12 +13,13 @@ from unlearnspn.ids import RecordId
 from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import PathLike, leftovers_of, put, sync_folder, temporary_beside
 from unlearnspn.vault.contents import Contents
-from unlearnspn.vault.database import Database
+from unlearnspn.vault.database import Database, resolve
 from unlearnspn.vault.errors import DamagedVaultError, VaultError
 from unlearnspn.vault.ledger import Ledger
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.pages import PageStore
-from unlearnspn.vault.seal import check_seal, write_seal
+from unlearnspn.vault.seal import write_seal
+from unlearnspn.vault.sealed import read_sealed
 
 
 class Home:
@@ -114,10 +115,7 @@ class Home:
             self._watched = self._changes_watched()
         with self._database.reading():
             self._version = self._database.changes_by_others()
-            self._database.require_whole()
-            ledger = Ledger.read(self._database)
-            store = PageStore.read(self._database)
-            key = check_seal(self._database, ledger, store.digest())
+            ledger, store, key = read_sealed(self._database)
         contents = Contents.load(self.path, store, self._components)
         statement = ledger.statement
         if contents.commitments != statement.after:
@@ -211,11 +209,6 @@ def _new_file(path: Path) -> Iterator[Path]:
         for leftover in (temporary, temporary.with_name(f"{temporary.name}-journal")):
             leftover.unlink(missing_ok=True)
     sync_folder(path.parent)
-
-
-def resolve(path: PathLike) -> Path:
-    """Return the file that a path leads to: a link and what it points to are the same vault, with the same lock."""
-    return Path(os.path.realpath(path))
 
 
 def resolve_new(path: PathLike) -> Path:

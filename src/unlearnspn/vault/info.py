@@ -47,7 +47,7 @@ def describe(home: Home) -> Info:
         subject_column=None if form is None else form.subject_column,
         id_kind=None if form is None else "texts" if form.string_ids else "integers",
         fitted=learned is not None,
-        parameters=None if learned is None else learned.estimator.get_params(deep=False),
+        parameters=None if learned is None else learned.parameters.by_name(),
         digests=contents.digests,
         n_entries=home.ledger.statement.link.entry + 1,
         key_id=home.public_key.id,

@@ -6,7 +6,7 @@ follows from these and is derived on opening; that it is what it was, the state'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ import numpy as np
 from unlearnspn.certificates import Digests
 from unlearnspn.coding import CategoricalCoder
 from unlearnspn.errors import InvalidTableError, RecordIdError
-from unlearnspn.estimators.parameters import read_settings
-from unlearnspn.estimators.spn import SPN
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
 from unlearnspn.model import Model, Settings
+from unlearnspn.parameters import Parameters, read_settings
 from unlearnspn.rare_categories import HiddenCell, HiddenCells
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
@@ -45,18 +44,25 @@ _TOKENS, _LENGTHS, _COUNTS = "categories.tokens", "categories.lengths", "categor
 _BY_SLOT = ("live", "values", "levels")
 _IDS, _SUBJECTS, _HIDDEN = "ids", "subjects", "hidden"
 _TEXT_PARTS = ("texts", "starts", "lengths")
+#: Whose parameters a vault's are.
+_ESTIMATOR = "SPN"
 
 
 class Learned:
     """A model with its records and their subjects; knows what has to be stored after a change."""
 
     def __init__(
-        self, estimator: SPN, subjects: TextColumn, id_texts: TextColumn | None, nodes: StoredNodes | None = None
+        self,
+        model: Model,
+        parameters: Parameters,
+        subjects: TextColumn,
+        id_texts: TextColumn | None,
+        nodes: StoredNodes | None = None,
     ) -> None:
         is_stored = nodes is not None
-        self.estimator = estimator
+        self.model = model
+        self.parameters = parameters
         self.subjects = subjects
-        self.model: Model = estimator._model
         self._id_texts = id_texts
         self._nodes = StoredNodes() if nodes is None else nodes
         #: What has changed since everything was stored: some slots, or more than that.
@@ -66,17 +72,15 @@ class Learned:
         self._stored_hidden = list(self.model.hidden) if is_stored else None
 
     @classmethod
-    def fit(cls, batch: Batch, id_column: Label, parameters: Mapping[str, Any]) -> Learned:
+    def fit(cls, batch: Batch, id_column: Label, parameters: Parameters) -> Learned:
         """Learn from scratch."""
-        estimator = SPN(**parameters)
-        schema = Schema.of(batch.table, estimator.categorical_features, id_column)
-        settings = read_settings(estimator.get_params(deep=False), schema, batch.table.column_names)
+        schema = Schema.of(batch.table, parameters.categorical_features, id_column)
+        settings = read_settings(parameters, schema, batch.table.column_names)
         check_support(settings.leaves, batch.table)
-        estimator._model = Model.learn(settings, batch.ids, batch.table)
-        warn_of(estimator._model.identifying, "samples and exported circuits of this model show")
-        estimator._set_features(schema.names, named=True)
+        model = Model.learn(settings, batch.ids, batch.table)
+        warn_of(model.identifying, "samples and exported circuits of this model show")
         id_texts = TextColumn.of(batch.ids) if isinstance(batch.ids[0], str) else None  # type: ignore[arg-type]
-        return cls(estimator, TextColumn.of(batch.subjects), id_texts)
+        return cls(model, parameters, TextColumn.of(batch.subjects), id_texts)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -187,10 +191,9 @@ class Learned:
         self._stored_encoding = records.encoding
 
     def _describe(self) -> dict[str, Any]:
-        parameters = self.estimator.get_params(deep=False)
         return {
-            "estimator": type(self.estimator).__name__,
-            "parameters": encode_with_blocks(parameters, "parameters"),
+            "estimator": _ESTIMATOR,
+            "parameters": encode_with_blocks(self.parameters.by_name(), "parameters"),
             "settings": stored_settings.describe_settings(self.model.settings),
             "string_ids": self.model.string_ids,
         }
@@ -233,11 +236,11 @@ class Learned:
     def load(cls, store: PageStore, origin: Origin | None, components: Iterable[type]) -> Learned:
         """Read what was stored; the digests must be compared with those in the ledger before the model is used."""
         described, known = store.load_document(_MODEL), known_blocks(components)
-        if not isinstance(described, dict) or described.get("estimator") != SPN.__name__:
+        if not isinstance(described, dict) or described.get("estimator") != _ESTIMATOR:
             raise DamagedVaultError("the vault holds no model that this version knows")
         try:
             settings = stored_settings.read_settings(described["settings"], known)
-            estimator = SPN(**decode_with_blocks(described["parameters"], known))
+            parameters = Parameters(**decode_with_blocks(described["parameters"], known))
         except (StorageError, KeyError, TypeError, ValueError) as error:
             raise DamagedVaultError(f"the vault does not describe a model: {error}") from error
         id_texts = TextColumn.load(store, _IDS) if described["string_ids"] else None
@@ -247,9 +250,7 @@ class Learned:
         nodes = StoredNodes.load(store)
         model = Model(settings, records, learner, load_network(learner, nodes.read, extent["root"], records.rows))
         model.origin, model.hidden = origin, _load_hidden(store, settings.schema)
-        names = settings.schema.names
-        estimator._restore(model, {"n_features": len(names), "named": True})
-        return cls(estimator, TextColumn.load(store, _SUBJECTS), id_texts, nodes)
+        return cls(model, parameters, TextColumn.load(store, _SUBJECTS), id_texts, nodes)
 
 
 def _load_records(store: PageStore, settings: Settings, id_texts: TextColumn | None, digest: str) -> Records:

@@ -9,8 +9,6 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
-from sklearn.exceptions import NotFittedError
-
 from unlearnspn.certificates import (
     Action,
     Audit,
@@ -27,6 +25,7 @@ from unlearnspn.circuit.queries import Queries
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
+from unlearnspn.parameters import Parameters
 from unlearnspn.publishing import Publication
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView
@@ -34,19 +33,20 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.auditing import audit_vault
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
-from unlearnspn.vault.database import require_file
-from unlearnspn.vault.errors import VaultError
+from unlearnspn.vault.database import require_file, resolve
+from unlearnspn.vault.errors import VaultError, not_fitted
 from unlearnspn.vault.exports import write_circuit
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
-from unlearnspn.vault.home import Home, key_file, new_key_file, resolve, resolve_new
+from unlearnspn.vault.home import Home, key_file, new_key_file, resolve_new
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
-from unlearnspn.vault.ledger import SOFTWARE, Asked, entries
+from unlearnspn.vault.ledger import SOFTWARE, Asked
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
 from unlearnspn.vault.progress import Progress, tell
 from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
+from unlearnspn.vault.sealed import read_envelopes
 
 M = TypeVar("M", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -239,12 +239,12 @@ class Vault(Queries):
         self._home.require_writable()
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
         if not len(contents):
-            raise NotFittedError("the vault is empty: ingest records first")
+            raise not_fitted("the vault is empty: ingest records first")
         assert contents.form is not None
         before = contents.commitments
         with self._changing():
             tell(progress, "fit", 0)
-            contents.learn(Learned.fit(contents.all(), contents.form.id_column, parameters))
+            contents.learn(Learned.fit(contents.all(), contents.form.id_column, Parameters(**parameters)))
             tell(progress, "store", 0)
             certificate = self._commit(contents, Action.FIT, asked, before, Counts(0, 0, len(contents)))
             tell(progress, "store", 1)
@@ -369,7 +369,7 @@ class Vault(Queries):
     @_in_turn
     def root_(self) -> NodeView:
         """The network as it is now, for reading."""
-        return self._learned().estimator.root_
+        return self._learned().model.view()
 
     @_in_turn
     def __len__(self) -> int:
@@ -447,7 +447,7 @@ class Vault(Queries):
     def log(self, first: int = 0) -> list[Envelope]:
         """Return the entries of the ledger, from one on."""
         with self._home.database.reading():
-            return [Envelope.decode(encoded) for encoded in entries(self._home.database, first)]
+            return read_envelopes(self._home.database, first)
 
     @property
     @_in_turn
@@ -520,7 +520,7 @@ class Vault(Queries):
     def _learned(self) -> Learned:
         learned = self._home.contents().learned
         if learned is None:
-            raise NotFittedError("the vault has no model yet: call fit first")
+            raise not_fitted("the vault has no model yet: call fit first")
         return learned
 
     def _read(self, contents: Contents, table: Any, ids: Any, subjects: Any) -> Batch:

@@ -10,7 +10,7 @@ from unlearnspn.circuit.distributions.base import Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 
-_POINTS, _WEIGHTS = unit_interval_rule(64)
+_N_POINTS = 64
 
 
 class Exponential:
@@ -70,5 +70,6 @@ def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
     """Integrate over what matters: recursion over the orders would cancel between close bounds."""
     low = np.maximum(parameters[:, LOW], 0.0)
     _, width = _in_means(parameters, low, parameters[:, HIGH])
-    steps = np.minimum(width, 60.0 + 4.0 * order)[:, None] * _POINTS
-    return expected_power(low, centre, parameters[:, OWN], steps, _WEIGHTS * np.exp(-steps), order)
+    points, weights = unit_interval_rule(_N_POINTS)
+    steps = np.minimum(width, 60.0 + 4.0 * order)[:, None] * points
+    return expected_power(low, centre, parameters[:, OWN], steps, weights * np.exp(-steps), order)

@@ -11,7 +11,7 @@ from unlearnspn.circuit.distributions.base import Floats, keep_within
 from unlearnspn.circuit.distributions.quadrature import expected_power, shifted_moment, unit_interval_rule
 from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 
-_POINTS, _WEIGHTS = unit_interval_rule(64)
+_N_POINTS = 64
 
 
 class Gaussian:
@@ -81,6 +81,7 @@ def _cut_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
     reach = standard_normal.reach(score, 60.0 + 4.0 * order)
     first = -np.minimum(_in_units(mode, parameters[:, LOW], std), reach)
     last = np.minimum(_in_units(parameters[:, HIGH], mode, std), reach)
-    steps = first[:, None] + (last - first)[:, None] * _POINTS
-    weights = _WEIGHTS * np.exp(-steps * (score[:, None] + 0.5 * steps))
+    points, weights = unit_interval_rule(_N_POINTS)
+    steps = first[:, None] + (last - first)[:, None] * points
+    weights = weights * np.exp(-steps * (score[:, None] + 0.5 * steps))
     return expected_power(mode, centre, std, steps, weights, order)

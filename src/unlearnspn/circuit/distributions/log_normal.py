@@ -14,7 +14,7 @@ from unlearnspn.circuit.expressions import HIGH, LOW, OWN
 _LOG_LARGEST = math.log(LARGEST)
 #: The least number above 0.
 _LEAST = 5e-324
-_POINTS, _WEIGHTS = unit_interval_rule(128)
+_N_POINTS = 128
 
 
 class LogNormal:
@@ -82,18 +82,19 @@ def _finite_moment(parameters: Floats, order: int, centre: Floats) -> Floats:
 
     Powers are logarithms until the end: they may overflow where their product with the density does not.
     """
+    points, weights = unit_interval_rule(_N_POINTS)
     std = parameters[:, OWN + 1]
     low, high, width = _scores(parameters, parameters[:, LOW], parameters[:, HIGH])
     start = standard_normal.nearest_to_mean(low, high)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         first, last = _window(low, high, width, order * std, 60.0 + 4.0 * order)
-        steps = first[:, None] + (last - first)[:, None] * _POINTS
+        steps = first[:, None] + (last - first)[:, None] * points
         peak = std * (np.clip(order * std, low, high) - start)
         log_unit, distances = _distances(parameters, centre, std[:, None] * steps, peak)
         exponents = order * np.log(np.abs(distances)) - steps * (start[:, None] + 0.5 * steps)
         largest = np.maximum(exponents.max(axis=1), -LARGEST)
         terms = np.where(distances < 0.0, -1.0, 1.0) ** order * np.exp(exponents - largest[:, None])
-        total = (terms * _WEIGHTS).sum(axis=1)
+        total = (terms * weights).sum(axis=1)
         log_factor = largest + order * log_unit - standard_normal.log_mass_ratio(low, high, width)
         result: Floats = np.sign(total) * np.exp(log_factor + np.log(np.abs(total) * (last - first)))
     return result

@@ -15,8 +15,8 @@ from unlearnspn.circuit.distributions.poisson_tails import LAST_CONSECUTIVE
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 
 _LAST_CONSECUTIVE = cython.declare(cython.double, LAST_CONSECUTIVE)
-_POINTS = cython.declare(cython.double[::1], unit_interval_rule(64)[0])
-_WEIGHTS = cython.declare(cython.double[::1], unit_interval_rule(64)[1])
+_POINTS = cython.declare(const_float64[::1], unit_interval_rule(64)[0])
+_WEIGHTS = cython.declare(const_float64[::1], unit_interval_rule(64)[1])
 #: Up to so many counts are added up one by one.
 _MANY = cython.declare(cython.double, 2.0**20)
 

@@ -27,8 +27,8 @@ _LOG_FACTORIALS = cython.declare(
     cython.double[::1], np.array([math.log(math.factorial(count)) for count in range(256)])
 )
 _LOG_TWO_PI = cython.declare(cython.double, math.log(2.0 * math.pi))
-_POINTS = cython.declare(cython.double[::1], unit_interval_rule(48)[0])
-_WEIGHTS = cython.declare(cython.double[::1], unit_interval_rule(48)[1])
+_POINTS = cython.declare(const_float64[::1], unit_interval_rule(48)[0])
+_WEIGHTS = cython.declare(const_float64[::1], unit_interval_rule(48)[1])
 #: What a tail leaves out is smaller by a factor of exp(-_NEGLIGIBLE).
 _NEGLIGIBLE = cython.declare(cython.double, 45.0)
 #: Ranges of fewer counts are added up one by one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
+@cache
 def unit_interval_rule(points: int) -> tuple[Floats, Floats]:
     """Return the points in [0, 1] and the weights that integrate polynomials of degree 2·points - 1.
 
@@ -28,7 +30,10 @@ def unit_interval_rule(points: int) -> tuple[Floats, Floats]:
     _, slope = _legendre(points, angles)
     near, weights = np.sin(0.5 * angles) ** 2, 1.0 / slope**2
     half = points // 2
-    return np.append(near, 1.0 - near[:half][::-1]), np.append(weights, weights[:half][::-1])
+    rule = np.append(near, 1.0 - near[:half][::-1]), np.append(weights, weights[:half][::-1])
+    for array in rule:
+        array.flags.writeable = False
+    return rule
 
 
 def _legendre(degree: int, angles: Floats) -> tuple[Floats, Floats]:

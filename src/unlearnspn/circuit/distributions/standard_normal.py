@@ -8,10 +8,10 @@ high - low, which the caller knows more precisely than the scores tell.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy  # its `special` is imported when it is first used
 
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 
@@ -21,7 +21,7 @@ LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 #: Scores beyond are taken for this, which is as impossible and does not give infinity minus infinity.
 _FARTHEST = 1e300
-_POINTS, _WEIGHTS = unit_interval_rule(10)
+_N_POINTS = 10
 
 
 def log_mass(low: Floats, high: Floats, width: Floats) -> Floats:
@@ -109,9 +109,17 @@ def _is_around(low: Floats, high: Floats) -> npt.NDArray[np.bool_]:
     return (low < 0.0) & (high > 0.0)
 
 
+def _special() -> Any:
+    """Return `scipy.special`, which is imported once a question needs it."""
+    from scipy import special  # noqa: PLC0415
+
+    return special
+
+
 def _log_mass_around(low: Floats, high: Floats) -> Floats:
-    within = 0.5 * (scipy.special.erf(high * _SQRT_HALF) - scipy.special.erf(low * _SQRT_HALF))
-    outside = scipy.special.ndtr(low) + scipy.special.ndtr(-high)
+    special = _special()
+    within = 0.5 * (special.erf(high * _SQRT_HALF) - special.erf(low * _SQRT_HALF))
+    outside = special.ndtr(low) + special.ndtr(-high)
     with np.errstate(divide="ignore"):
         result: Floats = np.where(outside < 0.5, np.log1p(-np.minimum(outside, 0.5)), np.log(within))
     return result
@@ -119,7 +127,7 @@ def _log_mass_around(low: Floats, high: Floats) -> Floats:
 
 def _mills(score: Floats) -> Floats:
     """Return (1 - Φ(score)) / φ(score)."""
-    return math.sqrt(0.5 * math.pi) * np.asarray(scipy.special.erfcx(score * _SQRT_HALF))
+    return math.sqrt(0.5 * math.pi) * np.asarray(_special().erfcx(score * _SQRT_HALF))
 
 
 def _density_ratio(near: Floats, steps: Floats) -> Floats:
@@ -146,20 +154,20 @@ def _tail(near: Floats, width: Floats) -> Floats:
 
 def _short_tail(near: Floats, width: Floats) -> Floats:
     # Not a matrix product: its last bits would depend on how many lines there are.
-    means: Floats = (_density_ratio(near[:, None], width[:, None] * _POINTS) * _WEIGHTS).sum(axis=1)
+    points, weights = unit_interval_rule(_N_POINTS)
+    means: Floats = (_density_ratio(near[:, None], width[:, None] * points) * weights).sum(axis=1)
     return width * means
 
 
 def _quantile_around(low: Floats, high: Floats, shares: Floats) -> Floats:
     """Go by the mean or by a tail, whichever is nearer."""
-    start, end = scipy.special.erf(low * _SQRT_HALF), scipy.special.erf(high * _SQRT_HALF)
+    special = _special()
+    start, end = special.erf(low * _SQRT_HALF), special.erf(high * _SQRT_HALF)
     reached = start + shares * (end - start)
     mass = 0.5 * (end - start)
-    below, above = scipy.special.ndtr(low) + shares * mass, scipy.special.ndtr(-high) + (1.0 - shares) * mass
-    tail = np.where(below < above, scipy.special.ndtri(below), -scipy.special.ndtri(above))
-    result: Floats = np.where(
-        np.abs(reached) < 0.5, scipy.special.erfinv(np.clip(reached, -0.5, 0.5)) / _SQRT_HALF, tail
-    )
+    below, above = special.ndtr(low) + shares * mass, special.ndtr(-high) + (1.0 - shares) * mass
+    tail = np.where(below < above, special.ndtri(below), -special.ndtri(above))
+    result: Floats = np.where(np.abs(reached) < 0.5, special.erfinv(np.clip(reached, -0.5, 0.5)) / _SQRT_HALF, tail)
     return result
 
 

@@ -1,8 +1,9 @@
-"""An estimator's parameters, checked and turned into the settings of a model."""
+"""The parameters that a user gives, checked and turned into the settings of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
@@ -32,28 +33,62 @@ from unlearnspn.tables.names import ColumnNames
 _FACTORIZATIONS = ("naive", "chow-liu")
 
 
-def read_settings(parameters: Mapping[str, Any], schema: Schema, names: ColumnNames) -> Settings:
-    """Return the settings that an estimator's parameters ask for, or raise."""
-    alpha, min_std = (_positive(name, parameters[name]) for name in ("alpha", "min_std"))
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What a user may choose, as it was given; `SPN` says what each of them means, and has the same defaults."""
+
+    min_rows: int | str = "auto"
+    independence: str | IndependenceTest[Any] = "gtest"
+    threshold: float | None = None
+    clustering: str | Clustering[Any] = "qkmeans"
+    n_clusters: int | str = "auto"
+    epsilon: float | None = None
+    max_rounds: int = 0
+    categorical_features: Any = "from_dtype"
+    factorization: str | ChowLiu = "chow-liu"
+    leaves: Mapping[Any, str | Leaf[Any]] | None = None
+    min_category_count: int = 1
+    alpha: float = 0.3
+    min_std: float = 0.05
+    n_bins: int | str = "auto"
+    random_state: int = 0
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the names of all parameters, in order.
+
+        >>> Parameters.names()[:3]
+        ['alpha', 'categorical_features', 'clustering']
+        """
+        return sorted(field.name for field in fields(cls))
+
+    def by_name(self) -> dict[str, Any]:
+        """Return all parameters by their names, in order."""
+        return {name: getattr(self, name) for name in self.names()}
+
+
+def read_settings(parameters: Parameters, schema: Schema, names: ColumnNames) -> Settings:
+    """Return the settings that parameters ask for, or raise."""
+    alpha, min_std = _positive("alpha", parameters.alpha), _positive("min_std", parameters.min_std)
     return Settings(
         schema=schema,
-        seed=_seed(parameters["random_state"]),
-        min_rows=_at_least_or_auto("min_rows", parameters["min_rows"], 1),
-        n_bins=_at_least_or_auto("n_bins", parameters["n_bins"], 2, MOST_BINS),
-        independence=_independence(parameters["independence"], parameters["threshold"]),
+        seed=_seed(parameters.random_state),
+        min_rows=_at_least_or_auto("min_rows", parameters.min_rows, 1),
+        n_bins=_at_least_or_auto("n_bins", parameters.n_bins, 2, MOST_BINS),
+        independence=_independence(parameters.independence, parameters.threshold),
         clustering=_clustering(parameters),
-        leaves=_leaves(parameters["leaves"], schema, names, alpha, min_std),
-        tree=_tree(parameters["factorization"], alpha),
-        min_category_count=_at_least("min_category_count", parameters["min_category_count"], 1, 1 << 62),
+        leaves=_leaves(parameters.leaves, schema, names, alpha, min_std),
+        tree=_tree(parameters.factorization, alpha),
+        min_category_count=_at_least("min_category_count", parameters.min_category_count, 1, 1 << 62),
     )
 
 
-def read_subsampling(parameters: Mapping[str, Any], seed: int) -> Subsampling:
+def read_subsampling(n_members: Any, subsample: Any, seed: int) -> Subsampling:
     """Return the subsampling that an ensemble's parameters ask for, or raise."""
-    share = _positive("subsample", parameters["subsample"])
+    share = _positive("subsample", subsample)
     if share > 1.0:
         raise ValueError(f"subsample={share!r} must be a share of the records, at most 1")
-    return Subsampling(seed, _at_least("n_members", parameters["n_members"], 1, MOST_MEMBERS), share)
+    return Subsampling(seed, _at_least("n_members", n_members, 1, MOST_MEMBERS), share)
 
 
 def _independence(independence: Any, threshold: Any) -> IndependenceTest[Any]:
@@ -69,16 +104,16 @@ def _independence(independence: Any, threshold: Any) -> IndependenceTest[Any]:
     return named() if threshold is None else named(_positive("threshold", threshold))
 
 
-def _clustering(parameters: Mapping[str, Any]) -> Clustering[Any]:
-    clustering, epsilon = parameters["clustering"], parameters["epsilon"]
+def _clustering(parameters: Parameters) -> Clustering[Any]:
+    clustering, epsilon = parameters.clustering, parameters.epsilon
     if not isinstance(clustering, str):
         return _component("clustering", clustering, Clustering)  # type: ignore[no-any-return]
     if clustering != "qkmeans":
         raise ValueError(f"clustering={clustering!r} is not 'qkmeans', nor a clustering")
     return QKMeans(
-        _at_least_or_auto("n_clusters", parameters["n_clusters"], 1),
+        _at_least_or_auto("n_clusters", parameters.n_clusters, 1),
         None if epsilon is None else _positive("epsilon", epsilon),
-        _at_least("max_rounds", parameters["max_rounds"], 0),
+        _at_least("max_rounds", parameters.max_rounds, 0),
     )
 
 
