@@ -239,6 +239,14 @@ def test_pairs_of_other_variables_do_not_fit():
     assert not asked.fits(data.coded, data.scope)
 
 
+def test_pairs_in_an_order_in_which_nobody_asks_do_not_fit():
+    data = random_slice(1)
+    pairs = ask(data, np.arange(100), 100.0, False).pairs
+    for order in (np.arange(len(pairs))[::-1], np.r_[0, np.arange(len(pairs))]):
+        shuffled = AskedPairs(pairs[order].copy().view(np.int64), np.zeros(0, np.int64), 100)
+        assert not shuffled.fits(data.coded, data.scope)
+
+
 # -- the test of independence ------------------------------------------------------------------------------------------
 
 

@@ -195,3 +195,15 @@ def test_threads_change_nothing(n_threads, monkeypatch):
     together = learn(rows)
     assert asked
     assert snapshot(together) == snapshot(alone)
+
+
+def test_categories_without_a_code_are_refused():
+    records = learn(example_table(20))
+    slots = {name: getattr(records, name).copy() for name in ("live", "ids", "values", "levels")}
+    categories = [getattr(coder, "categories", ()) for coder in records.encoding.coders]
+    fixed = (records.schema, records.seed, 5)
+    assert Records.restore(*fixed, slots, categories, records.multiset).encoding.kept == records.encoding.kept
+    for level in (-2, -200, 100):
+        slots["levels"][3, 0] = level
+        with pytest.raises(ValueError, match="categor|broadcast|shape"):
+            Records.restore(*fixed, slots, categories, records.multiset)

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,3 +117,12 @@ def test_rows_are_split_by_label_in_their_order(labelled):
     rows, labels = (np.array([pair[k] for pair in labelled], np.int64) for k in (0, 1))
     split = split_by_label(rows, labels, 6)
     assert [part.tolist() for part in split] == [[row for row, own in labelled if own == k] for k in range(6)]
+
+
+def test_rows_that_are_not_there_are_not_taken_out():
+    row_set = RowSet.of(CODED, array({3, 5, 8}))
+    for absent in ({4}, {9}, {0}, {3, 5, 8, 11}, {3, 4}):
+        before = contents(row_set)
+        with pytest.raises(ValueError, match="not where the model says"):
+            row_set.shift(CODED, array(absent), -1)
+        assert contents(row_set) == before

@@ -123,6 +123,8 @@ class Records:
         records.codes = np.zeros((n_slots, n_variables), np.uint8)
         records.features = np.zeros((n_slots, n_variables), np.int16)
         rows = records.rows
+        if (records.levels[rows] < -1).any():
+            raise ValueError("a record has a category without a code")
         records.free = np.flatnonzero(~records.live)[::-1].tolist()
         records.keys[rows] = record_keys(records.ids_of(rows))
         records._refuse_collisions(lambda: records.keys[rows])

@@ -114,9 +114,7 @@ def _check_statistics(learner: Learner, node: Node, rows: Rows) -> None:
     _require(node.marginals.fits(coded, scope), "counts other codes than there are")
     keeps_rows = node.place.keeps_rows and node.operation is not Operation.SPLIT_DATA
     _require((node.rows is not None) == keeps_rows, "does not keep the rows that it should")
-    _require(
-        node.rows is None or (len(node.rows) > 0 and _is_part(node.rows.rows, rows)), "has rows that there are not"
-    )
+    _require(node.rows is None or _is_part(node.rows.rows, rows), "has rows that there are not")
     if isinstance(node.independence, AskedPairs):
         _require(node.independence.fits(coded, scope), "has asked pairs that there are not")
     if isinstance(node.clustering, Clusters):

@@ -184,7 +184,7 @@ class AskedPairs:
         return AskedPairs.load, (self.dump(),)
 
     def fits(self, coded: CodedRows, scope: cython.longlong[::1]) -> bool:
-        """Tell whether all pairs are of some variables, in an order in which they can be asked, and tables of their sizes.
+        """Tell whether pairs are of some variables, in an order in which they are asked, and tables of their sizes.
 
         Only then it is safe to shift.
         """

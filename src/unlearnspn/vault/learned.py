@@ -248,7 +248,11 @@ class Learned:
         records = _load_records(store, settings, id_texts, extent["records"])
         learner = settings.learner(records, records.encoding)
         nodes = StoredNodes.load(store)
-        model = Model(settings, records, learner, load_network(learner, nodes.read, extent["root"], records.rows))
+        try:
+            root = load_network(learner, nodes.read, extent["root"], records.rows)
+        except ValueError as error:
+            raise DamagedVaultError(f"the network in the vault cannot be one: {error}") from error
+        model = Model(settings, records, learner, root)
         model.origin, model.hidden = origin, _load_hidden(store, settings.schema)
         return cls(model, parameters, TextColumn.load(store, _SUBJECTS), id_texts, nodes)
 
