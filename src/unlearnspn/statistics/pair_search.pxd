@@ -16,4 +16,5 @@ cdef class Hub:
     cdef void add(self, Py_ssize_t other) noexcept nogil
     cdef void count(self)
     cdef void _count_rows(self) noexcept nogil
+    cdef void _count_tables(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef Association associate(self, Py_ssize_t k, Logs logs) noexcept nogil
