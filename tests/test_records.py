@@ -205,5 +205,5 @@ def test_categories_without_a_code_are_refused():
     assert Records.restore(*fixed, slots, categories, records.multiset).encoding.kept == records.encoding.kept
     for level in (-2, -200, 100):
         slots["levels"][3, 0] = level
-        with pytest.raises(ValueError, match="categor|broadcast|shape"):
+        with pytest.raises(ValueError, match=r"categor|broadcast|shape"):
             Records.restore(*fixed, slots, categories, records.multiset)

@@ -3,7 +3,8 @@ from unlearnspn.rows.coded cimport CodedRows
 
 cdef class RowSet:
     cdef object array
-    cdef long long[::1] slots
+    cdef long long* slots
+    cdef Py_ssize_t n_slots
     cdef readonly Py_ssize_t n_rows
     cdef unsigned long long low
     cdef unsigned long long high

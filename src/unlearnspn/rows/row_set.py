@@ -7,14 +7,16 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.string import memcpy, memmove, memset
 from cython.cimports.unlearnspn.mixing import SECOND, mix64
+from cython.cimports.unlearnspn.rows.array_data import data_of
 from cython.cimports.unlearnspn.rows.coded import CodedRows
-from cython.cimports.unlearnspn.rows.sorted_rows import first_reaching, is_among
+from cython.cimports.unlearnspn.rows.sorted_rows import first_reaching
 
 from unlearnspn.rows.sorted_rows import merged
 
 Rows = npt.NDArray[np.int64]
 
 
+@cython.no_gc
 @cython.cclass
 class RowSet:
     """Rows in increasing order, with room for more, and a fingerprint of the records that are in them.
@@ -24,7 +26,8 @@ class RowSet:
 
     def __init__(self, rows: Rows, members: tuple[int, int]) -> None:
         self.array = np.array(rows, np.int64)
-        self.slots = self.array
+        self.slots = data_of(self.array)
+        self.n_slots = self.array.size
         self.n_rows = len(rows)
         self.low, self.high = members
 
@@ -85,19 +88,22 @@ class RowSet:
     @cython.cfunc
     def reserve(self, n_rows: cython.Py_ssize_t) -> cython.void:
         """Make room for so many rows, and for an eighth more if there was too little."""
-        if n_rows <= self.slots.shape[0]:
+        if n_rows <= self.n_slots:
             return
         array = np.zeros(n_rows + n_rows // 8 if self.n_rows else n_rows, np.int64)
         array[: self.n_rows] = self.rows
         self.array = array
-        self.slots = array
+        self.slots = data_of(array)
+        self.n_slots = array.size
 
     @cython.cfunc
     def require(self, rows: cython.longlong[::1]) -> cython.void:
         """Raise unless all of some rows are there: to take others out would reach beyond the array."""
         i: cython.Py_ssize_t
+        place: cython.Py_ssize_t
         for i in range(rows.shape[0]):
-            if not is_among(self.slots[: self.n_rows], rows[i]):
+            place = first_reaching(self.slots, self.n_rows, rows[i])
+            if place == self.n_rows or self.slots[place] != rows[i]:
                 raise ValueError(f"the record in slot {rows[i]} is not where the model says that it is")
 
     @cython.cfunc
@@ -110,7 +116,7 @@ class RowSet:
         place: cython.Py_ssize_t
         if coming == 0:
             return
-        slots: cython.p_longlong = cython.address(self.slots[0])
+        slots: cython.p_longlong = self.slots
         self.n_rows += coming
         while coming and end:
             place = first_reaching(slots, end, rows[coming - 1])
@@ -131,7 +137,7 @@ class RowSet:
         i: cython.Py_ssize_t
         if going == 0:
             return
-        slots: cython.p_longlong = cython.address(self.slots[0])
+        slots: cython.p_longlong = self.slots
         end = first_reaching(slots, self.n_rows, rows[0])
         for i in range(going):
             start = end + 1

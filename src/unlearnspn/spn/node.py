@@ -68,6 +68,7 @@ class Place:
         return Place(self.scope, key_of_cluster(self.key, number), keeps_rows=True)
 
 
+@cython.no_gc  # statistics know nothing of the network that they are in
 @cython.final
 @cython.cclass
 class Factor:

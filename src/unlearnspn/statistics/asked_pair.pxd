@@ -27,7 +27,7 @@ cdef enum:
     WORDS_OF_PAIR = 4
 
 
-cdef inline PairPointer pair_at(long long[::1] words, Py_ssize_t k) noexcept nogil:
+cdef inline PairPointer pair_at(long long* words, Py_ssize_t k) noexcept nogil:
     """Return a pair by its number."""
     return <PairPointer> &words[WORDS_OF_PAIR * k]
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cython.cimports.libc.string import memcmp, memcpy
 from cython.cimports.unlearnspn.const_types import const_int16, const_int64
 from cython.cimports.unlearnspn.mixing import mix64
+from cython.cimports.unlearnspn.rows.array_data import data_of
 from cython.cimports.unlearnspn.statistics.distances import Costs, label_rows, nearest
 from cython.cimports.unlearnspn.statistics.layout import BLOCK, count_blocks
 from cython.cimports.unlearnspn.statistics.seeds import seeds_hold
@@ -33,6 +34,7 @@ _HEAD = 4
 _FINGERPRINT = struct.Struct("<3q")
 
 
+@cython.no_gc
 @cython.cclass
 class Clusters:
     """What a run of Q-k-means keeps, so that it can be revised.
@@ -57,11 +59,11 @@ class Clusters:
         self.sums = sums
         self.centroids = centroids
         self.n_rounds, self.n_clusters, self.width = sums.shape
-        self.seed_rows = _address(seeds)
-        self.final_sizes = _address(sizes)
-        self.round_counts = _address(counts)
-        self.round_sums = _address(sums)
-        self.round_centroids = _address(centroids)
+        self.seed_rows = data_of(seeds)
+        self.final_sizes = data_of(sizes)
+        self.round_counts = data_of(counts)
+        self.round_sums = data_of(sums)
+        self.round_centroids = data_of(centroids)
         self.labels = cast("Array | None", None)
         self.labelled = cast("Array | None", None)
         self.centroid_hashes = cast("bytes | None", None)
@@ -308,13 +310,6 @@ class Clusters:
                 if centroid[entry] != self.centroids_of(r + 1)[place + entry]:
                     return False
         return True
-
-
-@cython.cfunc
-def _address(array: Array) -> cython.p_longlong:
-    """Return where the numbers of an array are."""
-    numbers: cython.longlong[::1] = array.reshape(-1)
-    return cython.address(numbers[0]) if numbers.shape[0] else cython.NULL
 
 
 def _before_rounds(space: Space, seeds: Array) -> tuple[Array, Array, Array, Array]:

@@ -2,7 +2,9 @@ from unlearnspn.rows.coded cimport CodedRows
 
 cdef class Marginals:
     cdef readonly object counts
-    cdef long long[::1] _counts
+    # The same counts, as compiled code reads them.
+    cdef long long* _counts
+    cdef Py_ssize_t _n_counts
     cdef readonly unsigned long long low
     cdef readonly unsigned long long high
     cpdef void shift(self, CodedRows coded, long long[::1] scope, long long[::1] rows, long long sign)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.unlearnspn.mixing import mix64
 from cython.cimports.unlearnspn.prefetching import ROWS_AHEAD, prefetch
+from cython.cimports.unlearnspn.rows.array_data import data_of
 from cython.cimports.unlearnspn.rows.coded import CodedRows
 from cython.cimports.unlearnspn.rows.sorted_rows import is_among
 
@@ -32,6 +33,7 @@ _HASH = struct.Struct("<QQ")
 _NOBODY = np.zeros(0, np.int64)
 
 
+@cython.no_gc
 @cython.final
 @cython.cclass
 class Marginals:
@@ -42,7 +44,8 @@ class Marginals:
 
     def __init__(self, counts: Counts, low: cython.ulonglong = 0, high: cython.ulonglong = 0) -> None:
         self.counts = counts
-        self._counts = counts
+        self._counts = data_of(counts)
+        self._n_counts = counts.size
         self.low = low
         self.high = high
 
@@ -59,7 +62,7 @@ class Marginals:
     ) -> cython.void:
         """Count rows in (`sign` = 1), or out (-1)."""
         i: cython.Py_ssize_t
-        if rows.shape[0] * scope.shape[0] < self._counts.shape[0]:
+        if rows.shape[0] * scope.shape[0] < self._n_counts:
             for i in range(rows.shape[0]):
                 self.shift_row(coded, scope, rows[i], sign)
             return
@@ -143,7 +146,7 @@ class Marginals:
 
     def fits(self, coded: CodedRows, scope: cython.longlong[::1]) -> bool:
         """Tell whether there is a count for each code of some variables; only then it is safe to shift."""
-        return n_codes(coded, scope) == int(self._counts.shape[0])
+        return n_codes(coded, scope) == int(self._n_counts)
 
     def counts_of(self, coded: CodedRows, scope: cython.longlong[::1]) -> dict[int, Counts]:
         """Return by variable how many records have each of its codes but for the missing one; nothing is copied."""
@@ -262,7 +265,7 @@ def n_codes(coded: CodedRows, scope: cython.longlong[::1]) -> int:
 @cython.nogil
 @cython.exceptval(check=False)
 def _count(
-    counts: cython.longlong[::1],
+    counts: cython.p_longlong,
     coded: CodedRows,
     scope: cython.longlong[::1],
     rows: cython.longlong[::1],

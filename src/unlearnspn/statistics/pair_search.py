@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.string import memcpy, memmove, memset
 from cython.cimports.unlearnspn.prefetching import ROWS_AHEAD, prefetch
+from cython.cimports.unlearnspn.rows.array_data import data_of
 from cython.cimports.unlearnspn.rows.coded import CodedRows
 from cython.cimports.unlearnspn.statistics.asked_pair import (
     WORDS_OF_PAIR,
@@ -135,7 +136,7 @@ class _Search:
     with_tables: cython.bint
     logs: Logs
     hub: Hub
-    scratch: cython.longlong[::1]
+    scratch: Words
     #: The variables that are in no group yet, in order, and those of a group in the order in which they ask.
     waiting: cython.p_longlong
     n_waiting: cython.Py_ssize_t
@@ -143,8 +144,8 @@ class _Search:
     queued: cython.Py_ssize_t
     #: What is known already. The pairs that one variable asked follow each other, by the other variable; here is, by
     #: variable, where they start, where they end, and where their tables start.
-    known: cython.longlong[::1]
-    known_cells: cython.longlong[::1]
+    known: cython.p_longlong
+    known_cells: cython.p_longlong
     starts: cython.p_longlong
     ends: cython.p_longlong
     table_starts: cython.p_longlong
@@ -153,10 +154,10 @@ class _Search:
     tables: cython.p_longlong
     #: What was found so far.
     pairs: Words
-    pairs_found: cython.longlong[::1]
+    pairs_found: cython.p_longlong
     n_pairs: cython.Py_ssize_t
     cells: Words
-    cells_found: cython.longlong[::1]
+    cells_found: cython.p_longlong
     n_cells: cython.Py_ssize_t
 
     def __init__(
@@ -177,7 +178,7 @@ class _Search:
         self.logs = tabulated_logs()
         self.hub = Hub(coded, rows, width)
         self.scratch = np.zeros(7 * width + 1, np.int64)
-        self.waiting = cython.address(self.scratch[0])
+        self.waiting = data_of(self.scratch)
         self.queue = self.waiting + width
         self.starts = self.queue + width
         self.ends = self.starts + width
@@ -188,10 +189,10 @@ class _Search:
         for i in range(width):
             self.waiting[i] = i
         self.pairs = np.empty(WORDS_OF_PAIR * 2 * width, np.int64)
-        self.pairs_found = self.pairs
+        self.pairs_found = data_of(self.pairs)
         self.n_pairs = 0
         self.cells = _NO_CELLS
-        self.cells_found = self.cells
+        self.cells_found = data_of(self.cells)
         self.n_cells = 0
 
     @cython.cfunc
@@ -200,9 +201,9 @@ class _Search:
         k: cython.Py_ssize_t
         pair: PairPointer
         start: cython.longlong = 0
-        self.known = pairs
-        self.known_cells = cells
-        for k in range(self.known.shape[0] // WORDS_OF_PAIR):
+        self.known = data_of(pairs)
+        self.known_cells = data_of(cells)
+        for k in range(pairs.size // WORDS_OF_PAIR):
             pair = pair_at(self.known, k)
             if self.ends[pair.hub] == 0:
                 self.starts[pair.hub] = k
@@ -265,12 +266,12 @@ class _Search:
 
     @cython.cfunc
     def make_room(self, n_pairs: cython.Py_ssize_t, n_cells: cython.Py_ssize_t) -> cython.void:
-        if WORDS_OF_PAIR * (self.n_pairs + n_pairs) > self.pairs_found.shape[0]:
+        if WORDS_OF_PAIR * (self.n_pairs + n_pairs) > self.pairs.size:
             self.pairs = _grown(self.pairs, WORDS_OF_PAIR * self.n_pairs, WORDS_OF_PAIR * n_pairs)
-            self.pairs_found = self.pairs
-        if self.n_cells + n_cells > self.cells_found.shape[0]:
+            self.pairs_found = data_of(self.pairs)
+        if self.n_cells + n_cells > self.cells.size:
             self.cells = _grown(self.cells, self.n_cells, n_cells)
-            self.cells_found = self.cells
+            self.cells_found = data_of(self.cells)
 
     @cython.cfunc
     @cython.nogil
@@ -288,7 +289,7 @@ class _Search:
             if self.places[i] >= 0:
                 pair[0] = pair_at(self.known, self.places[i])[0]
                 if self.with_tables:
-                    self.keep_table(cython.address(self.known_cells[self.tables[i]]), hub, other)
+                    self.keep_table(self.known_cells + self.tables[i], hub, other)
             else:
                 pair.hub, pair.other = hub, other
                 set_association(pair, self.hub.associate(n_counted, self.logs))

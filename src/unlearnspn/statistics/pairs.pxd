@@ -5,9 +5,11 @@ from unlearnspn.statistics.g_test cimport Logs
 cdef class AskedPairs:
     cdef readonly Py_ssize_t n_pairs
     cdef object words
-    cdef long long[::1] _words
+    # The same pairs, as compiled code reads them.
+    cdef long long* _words
     cdef readonly object cells
-    cdef long long[::1] _cells
+    cdef long long* _cells
+    cdef Py_ssize_t _n_cells
     cdef readonly long long n_records
     cdef readonly unsigned long long low
     cdef readonly unsigned long long high

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.string import memcpy, memset
 from cython.cimports.unlearnspn.mixing import cell_hash, mix64
+from cython.cimports.unlearnspn.rows.array_data import data_of
 from cython.cimports.unlearnspn.rows.coded import CodedRows
 from cython.cimports.unlearnspn.statistics.agreement import Agreement
 from cython.cimports.unlearnspn.statistics.asked_pair import (
@@ -68,6 +69,7 @@ def wants_tables(n_records: int, width: int, tables_above: int) -> bool:
     return n_records > min(tables_above, _RECORDS_FOR_TABLES * width * width)
 
 
+@cython.no_gc
 @cython.final
 @cython.cclass
 class AskedPairs:
@@ -87,9 +89,10 @@ class AskedPairs:
     ) -> None:
         self.n_pairs = words.size // WORDS_OF_PAIR
         self.words = words
-        self._words = words
+        self._words = data_of(words)
         self.cells = cells
-        self._cells = cells
+        self._cells = data_of(cells)
+        self._n_cells = cells.size
         self.n_records = n_records
         self.low = low
         self.high = high
@@ -127,7 +130,7 @@ class AskedPairs:
     @property
     def keeps_tables(self) -> bool:
         """Whether there are tables."""
-        return bool(self._cells.shape[0])
+        return bool(self._n_cells)
 
     @cython.ccall
     def answers_hold(self, cut: cython.double) -> cython.bint:
@@ -201,7 +204,7 @@ class AskedPairs:
                 return False
             last[pair.hub] = pair.other
             n_cells += coded.sizes[scope[pair.hub]] * coded.sizes[scope[pair.other]]
-        return self._cells.shape[0] in (0, n_cells)
+        return self._n_cells in (0, n_cells)
 
     # -- shifting --------------------------------------------------------------------------------------------------
 
@@ -222,7 +225,7 @@ class AskedPairs:
         logs: Logs
         if n_shifted == 0:
             return
-        if self._cells.shape[0]:
+        if self._n_cells:
             logs = tabulated_logs()
             with cython.nogil:
                 self._shift_tables(coded, minus, scope, logs, -1)
@@ -268,7 +271,7 @@ class AskedPairs:
         n_columns: cython.Py_ssize_t
         before: cython.ulonglong
         pair: PairPointer
-        table: cython.p_longlong = cython.address(self._cells[0])
+        table: cython.p_longlong = self._cells
         if rows.shape[0] == 0:
             return
         for k in range(self.n_pairs):
