@@ -171,6 +171,7 @@ class Model:
         seen, hidden = leave_out(table, ids, settings.without_rare, settings.min_category_count)
         model = cls.of(settings, Records.learn(settings.schema, settings.seed, n_bins, ids, seen))
         model.origin, model.hidden = table.origin, hidden
+        model._digest()  # so that no request has to wait for all of it
         return model
 
     @classmethod
