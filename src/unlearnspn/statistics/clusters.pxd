@@ -25,5 +25,6 @@ cdef class Clusters:
     cdef long long* sums_of(self, Py_ssize_t r, Py_ssize_t c) noexcept nogil
     cdef long long* centroids_of(self, Py_ssize_t r) noexcept nogil
     cdef void shift_row(self, Space space, Py_ssize_t r, Py_ssize_t row, Py_ssize_t c, long long sign) noexcept nogil
-    cdef shift_rows(self, Space space, Py_ssize_t r, const long long[::1] rows, long long sign)
+    cdef label_by_round(self, Space space, const long long[::1] rows)
+    cdef shift_rows(self, Space space, Py_ssize_t r, const long long[::1] rows, labels_by_round, long long sign)
     cdef bint leads_alike(self, Space space, Py_ssize_t r, long long* scratch) noexcept nogil

@@ -111,8 +111,9 @@ class Clusters:
     def shift(self, space: Space, rows: const_int64[::1], sign: cython.longlong) -> None:
         """Take rows out of all counts, sums and sizes (-1), or put them in (1), in place; centroids stay."""
         r: cython.Py_ssize_t
+        labels = self.label_by_round(space, rows)
         for r in range(self.n_rounds + 1):
-            self.shift_rows(space, r, rows, sign)
+            self.shift_rows(space, r, rows, labels, sign)
 
     def seeds_hold(
         self,
@@ -149,21 +150,23 @@ class Clusters:
         was; what is returned has the rounds up to the first that leads elsewhere, and goes on by `go_on`.
         """
         r: cython.Py_ssize_t
+        # Whatever takes memory, and may fail, comes before anything changes.
+        leaving, coming = self.label_by_round(space, minus), self.label_by_round(space, plus)
         if self.n_rounds == 0:
-            self.shift_rows(space, 0, minus, -1)
-            self.shift_rows(space, 0, plus, 1)
+            self.shift_rows(space, 0, minus, leaving, -1)
+            self.shift_rows(space, 0, plus, coming, 1)
             return self
         scratch: cython.longlong[::1] = np.zeros(2 * space.width, np.int64)
         for r in range(self.n_rounds + 1):
-            self.shift_rows(space, r, minus, -1)
-            self.shift_rows(space, r, plus, 1)
+            self.shift_rows(space, r, minus, leaving, -1)
+            self.shift_rows(space, r, plus, coming, 1)
             if r < self.n_rounds and not self.leads_alike(space, r, cython.address(scratch[0])):
                 try:
                     return self._first_rounds(space, r + 1)
                 finally:
                     for shifted in range(r + 1):
-                        self.shift_rows(space, shifted, plus, -1)
-                        self.shift_rows(space, shifted, minus, 1)
+                        self.shift_rows(space, shifted, plus, coming, -1)
+                        self.shift_rows(space, shifted, minus, leaving, 1)
         return self
 
     def go_on(self, space: Space, rows: Array) -> Clusters:
@@ -262,11 +265,19 @@ class Clusters:
             space.add_row(row, self.sums_of(r, c), sign)
 
     @cython.cfunc
+    def label_by_round(self, space: Space, rows: const_int64[::1]) -> Any:
+        """Return the cluster of each of many rows in each round; None if they are few, and found one by one."""
+        if self.n_clusters < 2 or rows.shape[0] < _FEW_ROWS:
+            return None
+        return [label_rows(space, rows, self.centroids_of(r), self.n_clusters) for r in range(self.n_rounds + 1)]
+
+    @cython.cfunc
     def shift_rows(
         self,
         space: Space,
         r: cython.Py_ssize_t,
         rows: const_int64[::1],
+        labels_by_round: Any,
         sign: cython.longlong,
     ) -> None:
         """Take rows out of one round, or put them in; after the last round, out of the final sizes."""
@@ -274,7 +285,7 @@ class Clusters:
         if self.n_clusters < 2:
             self.final_sizes[0] += sign * rows.shape[0]
             return
-        if rows.shape[0] < _FEW_ROWS:
+        if labels_by_round is None:
             for j in range(rows.shape[0]):
                 c = nearest(space, rows[j], self.centroids_of(r), self.n_clusters)
                 self.shift_row(space, r, rows[j], c, sign)
@@ -282,7 +293,7 @@ class Clusters:
                     # Whoever takes a row out, or puts it in, asks for its cluster next.
                     self.last_row, self.last_label = rows[j], c
             return
-        labels: cython.longlong[::1] = label_rows(space, rows, self.centroids_of(r), self.n_clusters)
+        labels: cython.longlong[::1] = labels_by_round[r]
         with cython.nogil:
             for j in range(rows.shape[0]):
                 self.shift_row(space, r, rows[j], labels[j], sign)
