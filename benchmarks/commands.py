@@ -82,10 +82,14 @@ def paper(
 def scale(
     data: Data = None,
     sizes: Annotated[
-        str | None, typer.Option(help="Rows of the generated tables. [default: 1e4,1e5,1e6; quick: 1e3,1e4]")
+        str | None,
+        typer.Option(
+            help="Rows of the generated tables. [default: 1e4,1e5,1e6; quick: 1e3,1e4; 2e3 if there are several "
+            "numbers of columns]"
+        ),
     ] = None,
     columns: Annotated[
-        int | None, typer.Option(min=5, max=1000, help="Their columns. [default: 50, quick: 20]")
+        str | None, typer.Option(help="Their columns, as in 50,200,500,1500. [default: 50, quick: 20]")
     ] = None,
     removals: Annotated[int | None, typer.Option(min=2, help="Removals one by one. [default: 200, quick: 50]")] = None,
     batches: Annotated[

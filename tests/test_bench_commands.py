@@ -54,7 +54,7 @@ def test_paper():
 def test_scale():
     output, sections = run("scale", "--quick", "--sizes", "1e3", "--columns", "5", "--removals", "3")
     assert sections["training"]["rows"][0]["peak_gib"]["value"] > 0
-    assert "1,000 rows: equal to a fresh fit after each removal and each batch" in output
+    assert "1,000 by 5: equal to a fresh fit after each removal and each batch" in output
     assert_drawn("scale")
 
 

@@ -12,8 +12,12 @@ _PERCENT = {"batch_percent": "batch of 1 %", "p99_percent": "removal, p99", "med
 
 
 def draw(report: Report) -> Picture:
-    """Draw times and shares of training over the number of rows; tables that are not generated as single marks."""
+    """Draw times and shares of training over the number of rows, or of columns if there are several of these.
+
+    Tables that are not generated are single marks.
+    """
     rows = _rows(report)
+    grows = "columns" if len({row["columns"] for row in rows if _is_generated(row)}) > 1 else "rows"
     picture, axes = panels(2, "Training and removal as tables grow")
     for ax, series in zip(axes, (_SERIES, _PERCENT), strict=True):
         for number, (key, name) in enumerate(series.items(), start=len(_SERIES) - len(series)):
@@ -21,14 +25,14 @@ def draw(report: Report) -> Picture:
             for generated, style in ((True, "o-"), (False, "x")):
                 chosen = [row for row in rows if _is_generated(row) is generated]
                 ax.plot(
-                    [value_of(row["rows"]) for row in chosen],
+                    [value_of(row[grows]) for row in chosen],
                     [unit * value_of(row[key]) for row in chosen],
                     style,
                     color=COLOURS[number],
                     label=name if generated else None,
                 )
         ax.set_xscale("log")
-        ax.set_xlabel("rows (crosses: Adult, flights)", fontsize=8.5)
+        ax.set_xlabel(f"{grows} (crosses: Adult, flights)", fontsize=8.5)
         ax.legend(fontsize=8, frameon=False)
     log_scale(axes[0], "Time", "seconds")
     log_scale(axes[1], "Share of a training", "percent")
@@ -44,4 +48,4 @@ def _rows(report: Report) -> list[Row]:
 
 
 def _is_generated(row: Row) -> bool:
-    return str(row["data"]).endswith("rows")
+    return " by " in str(row["data"])

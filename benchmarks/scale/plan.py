@@ -26,7 +26,7 @@ class Case:
     folder: Path | None = None
 
     def __str__(self) -> str:
-        return self.name if self.n_rows is None else f"{self.n_rows:,} rows"
+        return self.name if self.n_rows is None else f"{self.n_rows:,} by {self.n_columns:,}"
 
     def is_generated(self, n_rows: int, n_columns: int | None = None) -> bool:
         """Tell whether it is the generated table of this size."""
@@ -62,7 +62,7 @@ class Plan:
         cls,
         folder: Path | None,
         sizes: str | None,
-        columns: int | None,
+        columns: str | None,
         removals: int | None,
         batches: int | None,
         min_rows: int | None,
@@ -73,10 +73,11 @@ class Plan:
         if quick:
             left_out += [f"{name} is not part of a quick run" for name in names]
             names = []
-        rows = read_sizes(sizes or ("1e3,1e4" if quick else "1e4,1e5,1e6"))
-        n_columns = columns or (20 if quick else 50)
+        widths = _read_numbers(columns or ("20" if quick else "50"), "--columns", 5, "five columns")
+        usual = "1e3,1e4" if quick else "1e4,1e5,1e6"
+        rows = _read_numbers(sizes or (usual if len(widths) == 1 else "2e3"), "--sizes", 1000, "1,000 rows")
         cases = [Case(name, folder=folder) for name in names]
-        cases += [Case("generated", n_rows, n_columns) for n_rows in rows]
+        cases += [Case("generated", n_rows, n_columns) for n_rows in rows for n_columns in widths]
         removals = removals or (50 if quick else cls.removals)
         batches = batches or (5 if quick else cls.batches)
         return cls(tuple(cases), removals, batches, min_rows=min_rows or cls.min_rows, left_out=left_out)
@@ -88,16 +89,16 @@ class Plan:
         return {"tables": cases, **{name: getattr(self, name) for name in names}}
 
 
-def read_sizes(text: str) -> list[int]:
-    """Read numbers of rows, in increasing order.
+def _read_numbers(text: str, option: str, least: int, what: str) -> list[int]:
+    """Read numbers of rows or columns, in increasing order.
 
-    >>> read_sizes("1e5, 10000")
+    >>> _read_numbers("1e5, 10000", "--sizes", 1000, "1,000 rows")
     [10000, 100000]
     """
     try:
-        sizes = sorted({int(float(part)) for part in text.split(",")})
+        numbers = sorted({int(float(part)) for part in text.split(",")})
     except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no list of sizes, as in 1e4,1e5", param_hint="--sizes") from error
-    if sizes[0] < 1000:
-        raise typer.BadParameter("a table has at least 1,000 rows", param_hint="--sizes")
-    return sizes
+        raise typer.BadParameter(f"{text!r} is no list of numbers, as in 1e4,1e5", param_hint=option) from error
+    if numbers[0] < least:
+        raise typer.BadParameter(f"a table has at least {what}", param_hint=option)
+    return numbers

@@ -31,20 +31,21 @@ def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
     """Measure all tables."""
     training, removal, queries = _training_section(plan), _removal_section(plan), _query_section()
     bar.begin("growing", len(plan.cases))
-    medians: dict[int | None, float] = {}
+    medians: dict[tuple[int | None, int | None], float] = {}
     for case in plan.cases:
         growth = _in_a_new_process(case, plan)
         training.rows.append(training_row(case, growth))
         removal.rows.append(removal_row(case, growth))
         queries.rows.append(query_row(case, growth))
         removal.notes.append(f"{case}: equal to a fresh fit after {_said_of_checks(growth)}.")
-        medians[case.n_rows] = float(np.median(growth.unlearn))
+        medians[case.n_rows, case.n_columns] = float(np.median(growth.unlearn))
         bar.step()
     yield training
     yield removal
     yield queries
-    if {SMALL, LARGE} <= set(medians):
-        yield _median_section(medians[LARGE] / medians[SMALL])
+    for n_columns in dict.fromkeys(case.n_columns for case in plan.cases):
+        if {(SMALL, n_columns), (LARGE, n_columns)} <= set(medians):
+            yield _median_section(medians[LARGE, n_columns] / medians[SMALL, n_columns])
 
 
 def _in_a_new_process(case: Case, plan: Plan) -> Growth:
@@ -83,12 +84,14 @@ def removal_row(case: Case, growth: Growth) -> Row:
     return {
         "data": str(case),
         "rows": growth.n_rows,
+        "columns": growth.n_columns,
         "median_ms": Figure(1e3 * median, None, _only_if(meant, MEDIAN_MS)),
         "median_percent": percent * median,
         "mean_ms": 1e3 * mean,
         "mean_percent": percent * mean,
         "p99_ms": 1e3 * p99,
         "p99_percent": Figure(percent * p99, None, _only_if(meant, P99_PERCENT)),
+        "worst_percent": percent * float(seconds.max()),
         "batch_s": batch,
         "batch_percent": Figure(percent * batch, None, _only_if(large, BATCH_PERCENT)),
         "median_batch_percent": percent * float(np.median(growth.batches)),
@@ -145,6 +148,7 @@ def _removal_section(plan: Plan) -> Section:
         Column("mean_ms", "mean\nms", 2),
         Column("p99_ms", "p99\nms", 2),
         Column("p99_percent", "% of\ntraining", 2),
+        Column("worst_percent", "worst,\n%", 1),
         Column("batch_s", "batch\ns", 2),
         Column("batch_percent", "% of\ntraining", 1),
         Column("median_batch_percent", "median\nbatch, %", 1),
