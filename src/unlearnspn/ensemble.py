@@ -86,14 +86,21 @@ class Ensemble:
         return self.learn_alike(*self.export())
 
     def export(self) -> tuple[list[RecordId], Table]:
-        """Return all records in the order of their ids, each as the first member has it that should hold it."""
+        """Return all records in the order of their ids."""
         ids = self.ids
+        return ids, self._table(ids)
+
+    def _table(self, ids: Sequence[RecordId]) -> Table:
+        """Return records by their ids, each as the first member has it that should hold it."""
         first = self.subsampling.holders(ids).argmax(axis=0)
         tables = []
-        for number, member in self._numbered():
-            rows = member.records.find([ids[place] for place in np.flatnonzero(first == number)])
-            tables.append(member.table(rows))
-        return ids, Table.joined(tables).take(np.argsort(np.argsort(first, kind="stable"), kind="stable"))
+        for number in np.unique(first).tolist():
+            member = self.members[number]
+            assert member is not None
+            tables.append(
+                member.table(member.records.find([ids[place] for place in np.flatnonzero(first == number).tolist()]))
+            )
+        return Table.joined(tables).take(np.argsort(np.argsort(first, kind="stable"), kind="stable"))
 
     @property
     def learned(self) -> list[Model]:
@@ -184,7 +191,7 @@ class Ensemble:
         before = self.digests
         parts = _divide(self.subsampling, minus, ids, table)
         with Uninterrupted() as uninterrupted:
-            revised = self._revise_members(parts, dry_run, uninterrupted)
+            revised = self._revise_members(minus, parts, dry_run, uninterrupted)
             after = self._digest([each.digests for each in revised])
             if not dry_run:
                 self._adopt([each.member for each in revised], minus, ids, after)
@@ -200,10 +207,13 @@ class Ensemble:
             dry_run=dry_run,
         )
 
-    def _revise_members(self, parts: Sequence[_Part], dry_run: bool, uninterrupted: Uninterrupted) -> list[_Revised]:
+    def _revise_members(
+        self, minus: Sequence[RecordId], parts: Sequence[_Part], dry_run: bool, uninterrupted: Uninterrupted
+    ) -> list[_Revised]:
         """Carry a request out in all members; if one fails, those before are as they were."""
         revised: list[_Revised] = []
         begun: list[tuple[Model, tuple[str, str], _Part]] = []
+        leaving = self._table(minus) if minus else None
         try:
             with uninterrupted.except_here():
                 for number, (member, part) in enumerate(zip(self.members, parts, strict=True)):
@@ -215,14 +225,14 @@ class Ensemble:
                     elif len(member.records) - len(part.minus) + len(part.ids) == 0:
                         revised.append(_Revised(None, None))
                     else:
-                        begun.append((member, member.digests, part.opposite(member)))
+                        begun.append((member, member.digests, part))
                         report = member.revise(*part, dry_run)
                         revised.append(_Revised(member, (report.digest_after, report.state_digest_after), report))
         except BaseException:
             # Removing what came and adding what went gives the very models from before: that is what they guarantee.
-            for begun_member, before, opposite in begun:
+            for begun_member, before, part in begun:
                 if begun_member.digests != before:
-                    begun_member.revise(*opposite)
+                    begun_member.revise(*part.opposite(minus, leaving))
             raise
         return revised
 
@@ -254,10 +264,11 @@ class _Part(NamedTuple):
         # What the table was like is for the ensemble to know: members come about at different times.
         return Model.learn(settings, self.ids, replace(self.table, origin=None))
 
-    def opposite(self, member: Model) -> _Part:
-        """Return what takes this back once the member has carried it out."""
-        values = member.table(member.records.find(self.minus)) if self.minus else None
-        return _Part(self.ids, self.minus, values)
+    def opposite(self, leaving: Sequence[RecordId], table: Table | None) -> _Part:
+        """Return what takes this back once the member has carried it out, given all records that leave."""
+        places = {item: place for place, item in enumerate(leaving)}
+        rows = np.array([places[item] for item in self.minus], np.int64)
+        return _Part(self.ids, self.minus, table.take(rows) if table is not None and rows.size else None)
 
 
 def _divide(
