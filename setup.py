@@ -11,7 +11,7 @@ SOURCE = Path("src")
 #: `UNLEARNSPN_BUILD=checked` checks the bounds of arrays, `UNLEARNSPN_BUILD=sanitize` also runs sanitizers.
 KIND = os.environ.get("UNLEARNSPN_BUILD", "release")
 #: The speed of the compiled code against the time that the compiler takes.
-SPEED = {"release": ["-O3", "-g0"], "checked": ["-O1", "-g"], "sanitize": ["-O0", "-g"]}[KIND]
+SPEED = {"release": ["-O3", "-g0"], "checked": ["-O0", "-g0"], "sanitize": ["-O0", "-g"]}[KIND]
 IS_SANITIZED, IS_CHECKED = KIND == "sanitize", KIND != "release"
 #: Each kind of build has a directory of its own: what is compiled in one is never taken for another's.
 BUILD = f"build/{KIND}"
