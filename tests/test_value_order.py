@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranked_columns import random_numbers
-from unlearnspn.independence.value_order import find_rows, first_near, replace_rows, sort_rows, sorter_for
+from unlearnspn.independence.value_order import find_rows, replace_rows, sort_rows, sorter_for
 
 N_ROWS, PLACE = 120, 1
 
@@ -55,13 +55,3 @@ def test_rows_are_found_taken_out_and_put_in(rng, most):
     assert sorted(line[:number]) == sorted(expected)
     assert values[line[:number], PLACE].tolist() == sorted(values[[*expected], PLACE])
     assert (line[number:] == -1).all()
-
-
-def test_the_first_value_that_is_reached_is_found_from_anywhere(rng):
-    values = column(rng)
-    ordered = in_order(values, np.arange(N_ROWS)).astype(np.int32)
-    sorted_values = values[ordered, PLACE]
-    for value in [*rng.choice(sorted_values, 5), -np.inf, np.inf] if len(ordered) else [0.0]:
-        expected = int((sorted_values < value).sum())
-        for spot in {0, len(ordered) // 2, len(ordered)}:
-            assert first_near(ordered, values, PLACE, value, spot) == expected

@@ -13,7 +13,6 @@ from cython.cimports.unlearnspn.independence.levels import level_of, write_cuts
 from cython.cimports.unlearnspn.independence.value_order import (
     Sorter,
     find_rows,
-    first_near,
     replace_rows,
     sort_rows,
     sorter_for,
@@ -164,8 +163,8 @@ class LevelChange:
                 if low == high or ordered.shape[0] == 0:
                     continue
                 start = (k + 1) * ordered.shape[0] // (n_cuts + 1)
-                start = max(end, first_near(ordered, values, place, low, start))
-                end = max(start, first_near(ordered, values, place, high, start))
+                start = max(end, _first_near(ordered, values, place, low, start))
+                end = max(start, _first_near(ordered, values, place, high, start))
                 self.spans[j, k, 0], self.spans[j, k, 1] = start, end
                 self.n_found += end - start
 
@@ -193,3 +192,21 @@ class LevelChange:
                         self.moves[self.n_moves, 1] = j
                         self.moves[self.n_moves, 2] = 1 + level
                         self.n_moves += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _first_near(
+    ordered: cython.int[::1],
+    values: cython.double[:, ::1],
+    place: cython.Py_ssize_t,
+    value: cython.double,
+    spot: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    """Return the first spot with at least this value, looking for it from somewhere near."""
+    while spot > 0 and values[ordered[spot - 1], place] >= value:
+        spot -= 1
+    while spot < ordered.shape[0] and values[ordered[spot], place] < value:
+        spot += 1
+    return spot

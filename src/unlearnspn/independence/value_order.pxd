@@ -16,6 +16,3 @@ cpdef void find_rows(
 cpdef Py_ssize_t replace_rows(
     int[::1] ordered, double[:, ::1] values, Py_ssize_t place, long long[::1] gone, long long[::1] coming, int[::1] line
 ) noexcept nogil
-cpdef Py_ssize_t first_near(
-    int[::1] ordered, double[:, ::1] values, Py_ssize_t place, double value, Py_ssize_t spot
-) noexcept nogil

@@ -207,21 +207,3 @@ def _first_reaching(
         else:
             high = middle
     return low
-
-
-@cython.ccall
-@cython.nogil
-@cython.exceptval(check=False)
-def first_near(
-    ordered: cython.int[::1],
-    values: cython.double[:, ::1],
-    place: cython.Py_ssize_t,
-    value: cython.double,
-    spot: cython.Py_ssize_t,
-) -> cython.Py_ssize_t:
-    """Return the first spot with at least this value, looking for it from somewhere near."""
-    while spot > 0 and values[ordered[spot - 1], place] >= value:
-        spot -= 1
-    while spot < ordered.shape[0] and values[ordered[spot], place] < value:
-        spot += 1
-    return spot
