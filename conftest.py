@@ -7,6 +7,9 @@ import pytest
 
 from compiled_modules import stale_modules
 
+#: Tests run in a process for each core: threads of BLAS would only wait for each other.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 #: The doctests of a compiled module are found by its source, but pytest shall not mind that it is not what runs.
 os.environ["PY_IGNORE_IMPORTMISMATCH"] = "1"
 

@@ -8,19 +8,21 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SOURCE = Path("src")
-#: `UNLEARNSPN_DEBUG=1` checks the bounds of arrays, `UNLEARNSPN_DEBUG=sanitize` also runs sanitizers.
-DEBUG = os.environ.get("UNLEARNSPN_DEBUG", "")
-IS_SANITIZED = DEBUG == "sanitize"
+#: `UNLEARNSPN_BUILD=checked` checks the bounds of arrays, `UNLEARNSPN_BUILD=sanitize` also runs sanitizers.
+KIND = os.environ.get("UNLEARNSPN_BUILD", "release")
+#: The speed of the compiled code against the time that the compiler takes.
+SPEED = {"release": ["-O3", "-g0"], "checked": ["-O0", "-g0"], "sanitize": ["-O0", "-g"]}[KIND]
+IS_SANITIZED, IS_CHECKED = KIND == "sanitize", KIND != "release"
 #: Each kind of build has a directory of its own: what is compiled in one is never taken for another's.
-BUILD = "build/sanitize" if IS_SANITIZED else "build/debug" if DEBUG else "build/release"
+BUILD = f"build/{KIND}"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if IS_SANITIZED else []
 #: What all compiled modules share, the code of memoryviews, is a module of its own.
 SHARED = "unlearnspn._shared"
 DIRECTIVES = {
     "language_level": 3,
-    "boundscheck": bool(DEBUG),
+    "boundscheck": IS_CHECKED,
     "wraparound": False,
-    "initializedcheck": bool(DEBUG),
+    "initializedcheck": IS_CHECKED,
     "cdivision": False,
     "freethreading_compatible": True,
     "autotestdict": False,  # pytest finds the doctests of compiled modules by itself
@@ -36,8 +38,7 @@ def choose_flags() -> list[str]:
     """
     if os.name == "nt":
         return ["/O2", "/fp:precise"]
-    speed = ["-O0", "-g"] if IS_SANITIZED else ["-O1", "-g"] if DEBUG else ["-O3", "-g0"]
-    return [*speed, "-ffp-contract=off", "-fno-trapping-math", *SANITIZERS]
+    return [*SPEED, "-ffp-contract=off", "-fno-trapping-math", *SANITIZERS]
 
 
 def describe_module(name: str, source: str) -> Extension:

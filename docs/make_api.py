@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -60,13 +61,19 @@ def render() -> str:
         parts.append(f"## {title}")
         for name in names:
             parts += _entry(name, getattr(module, name))
-    return "\n\n".join(parts) + "\n"
+    lines = "\n\n".join(parts).split("\n")
+    return "\n".join(part for line in lines for part in _wrapped(line)) + "\n"
+
+
+def _wrapped(line: str) -> list[str]:
+    """Return a line of the page as lines of at most 120 characters."""
+    indent = "  " if line.startswith("- ") else ""
+    return textwrap.wrap(line, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _entry(name: str, thing: Any) -> list[str]:
-    if inspect.isclass(thing):
-        return [f"### {name}{_signature(thing)}", _text(thing), *_members(thing)]
-    return [f"### {name}{_signature(thing)}", _text(thing)]
+    shown = [f"### {name}", f"`{name}{_signature(thing)}`", _text(thing)]
+    return [*shown, *_members(thing)] if inspect.isclass(thing) else shown
 
 
 def _members(cls: type) -> list[str]:

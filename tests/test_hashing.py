@@ -5,7 +5,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from unlearnspn.hashing import derive_key, fingerprint, integer_bytes
-from unlearnspn.mixing import hash_counts, key_of_cluster, key_of_scope, mix_integer, mix_keys, sum_keys
+from unlearnspn.mixing import hash_counts, key_of_cluster, key_of_scope, mix_integer, mix_keys
 
 WORD = 1 << 64
 words = st.integers(0, WORD - 1)
@@ -94,19 +94,6 @@ def test_fingerprints_frame_lengths_themselves():
     # A part that looks like the frame of another sequence must not be taken for it.
     inner = (1).to_bytes(8, "little") + (0).to_bytes(8, "little")
     assert len({fingerprint(parts) for parts in ([], [b""], [b"", b""], [inner], [inner, b""])}) == 5
-
-
-@settings(deadline=None)
-@given(st.lists(words, min_size=1, max_size=20, unique=True), st.data())
-def test_sum_keys_ignores_order_and_adds_up(keys, data):
-    array = np.array(keys, np.uint64)
-    order = np.array(data.draw(st.permutations(range(len(keys)))), np.int64)
-    total = sum_keys(array, np.arange(len(keys)))
-    assert sum_keys(array, order) == total
-    cut = data.draw(st.integers(0, len(keys)))
-    parts = sum_keys(array, order[:cut]), sum_keys(array, order[cut:])
-    assert tuple((a + b) % WORD for a, b in zip(*parts, strict=True)) == total
-    assert (parts[0] == total) == (cut == len(keys))
 
 
 @settings(deadline=None)

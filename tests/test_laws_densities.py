@@ -78,7 +78,7 @@ def integral(circuit, columns, rest):
     rows[:] = np.array(rest, rows.dtype)
     for v, values in zip(columns, points, strict=True):
         rows[:, v] = values.ravel()
-    return math.fsum((np.exp(circuit.score_samples(rows)) * weights.ravel()).tolist())
+    return float((np.exp(circuit.score_samples(rows)) * weights.ravel()).sum())
 
 
 @laws(30)

@@ -2,17 +2,15 @@
 
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from ranked_columns import levels_of, random_numbers, variables_of
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.independence import RDC
-from unlearnspn.independence.levels import learn_orders
 from unlearnspn.independence.pair_counts import Columns
 from unlearnspn.independence.random_features import sines_of_levels
-from unlearnspn.independence.variables import Variables
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Slice
@@ -24,17 +22,6 @@ def slice_of(X, categorical, seed=7):
     schema = Schema.of(table, categorical, None)
     records = Records.learn(schema, seed, 6, list(range(len(X))), table)
     return Slice(records, records.encoding, np.arange(len(table.columns)), 5)
-
-
-def variables_of(codes, sizes, values, place, n_levels):
-    """Return variables with these codes, [row, variable], or values, [row, place]; no place is a categorical one."""
-    is_numeric = np.array([p is not None for p in place])
-    records = SimpleNamespace(
-        codes=codes, values=values, place=np.array([p or 0 for p in place]), is_numeric=is_numeric, seed=7
-    )
-    encoding = SimpleNamespace(sizes=np.array(sizes), prints=np.zeros((len(place), 256), np.uint64))
-    data = SimpleNamespace(records=records, encoding=encoding, scope=np.arange(len(place)))
-    return Variables(data, n_levels, sines_of_levels(7, len(place), n_levels, 3, 1.0))
 
 
 def coefficient(data, rows=None, levels=32):
@@ -111,38 +98,6 @@ def test_independent_numbers_stay_below_the_default_and_functions_above(seed):
     assert coefficient(slice_of(np.column_stack([x, y]), None, seed)) < 0.3
     assert abs(np.corrcoef(x, x**2)[0, 1]) < 0.3  # which a linear correlation does not see
     assert coefficient(slice_of(np.column_stack([x, x**2]), None, seed)) > 0.3
-
-
-def levels_of(values, n_levels):
-    """Return rank·n_levels, rounded up, by the definition; 0 for NaN."""
-    observed = values[~np.isnan(values)]
-    counts = (observed[None, :] <= values[:, None]).sum(axis=1)
-    return np.where(np.isnan(values), 0, -(-counts * n_levels // max(observed.size, 1)))
-
-
-def random_numbers(rng, n_rows):
-    """Return a column of one kind or another: ties, missing values, both zeros, infinities, all sizes."""
-    values = np.round(rng.standard_normal(n_rows) * 10.0 ** rng.integers(-1, 3), rng.integers(0, 5))
-    values *= np.where(rng.random(n_rows) < 0.1, 10.0 ** rng.integers(-300, 300, n_rows), 1.0)
-    values[rng.random(n_rows) < rng.choice([0.0, 0.05, 0.5, 1.0])] = np.nan
-    values[rng.random(n_rows) < 0.1] = rng.choice([0.0, -0.0, 1e308, -1e308])
-    return values
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_levels_are_ranks_rounded_up(seed):
-    rng = np.random.default_rng(seed)
-    values = np.column_stack([random_numbers(rng, 150) for _ in range(3)])
-    rows, n_levels = rng.permutation(150)[: rng.integers(1, 150)], int(rng.choice([2, 7, 32, 255]))
-    nothing, places = np.zeros((150, 4), np.uint8), [2, 0]
-    variables = variables_of(nothing, [5, 0, 5, 0], values, [None, places[0], None, places[1]], n_levels)
-    orders = learn_orders(variables, rows)
-    assert orders.members.tolist() == rows.tolist()
-    for j, place in enumerate(places):
-        assert orders.levels[j].tolist() == levels_of(values[rows, place], n_levels).tolist()
-        ordered = orders.rows[j, : orders.observed[j]]
-        assert sorted(ordered) == sorted(rows[~np.isnan(values[rows, place])])
-        assert (np.diff(values[ordered, place]) >= 0).all()
 
 
 @pytest.mark.parametrize("seed", range(10))

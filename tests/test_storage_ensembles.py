@@ -61,8 +61,8 @@ def test_records_are_stored_once(container):
         ({"n_records": 59}, "entry 'ids' has shape (60,), not (59)"),
         ({"digest": "0" * 64}, "another digest than the one that was written"),
         ({"state_digest": "0" * 64}, "another state_digest"),
-        ({"extra": []}, "the document beside the ensemble is none"),
-        ({"more": 1}, "the document does not describe an ensemble"),
+        ({"extra": []}, "the document beside the model is none"),
+        ({"more": 1}, "the document does not describe a model of the kind 'ensemble'"),
     ],
 )
 def test_documents_that_cannot_be_are_refused(container, change, message):

@@ -46,12 +46,12 @@ def database(tmp_path):
 
 
 def heap_of(nodes):
-    return nodes._heap.tobytes()
+    return nodes._heap.used.tobytes()
 
 
 def require(nodes, live):
     """Expect the bytes of some nodes, each in a place of its own, and zeros everywhere else."""
-    free = np.ones(nodes._heap.size, bool)
+    free = np.ones(nodes._heap.used.size, bool)
     assert len({node.number for node in live}) == len(live)
     for node in live:
         assert nodes.read(node.number) == node.data
@@ -59,7 +59,7 @@ def require(nodes, live):
         assert length == len(node.data) <= room
         assert free[start : start + room].all()
         free[start : start + length] = False
-    assert not nodes._heap[free].any()
+    assert not nodes._heap.used[free].any()
     assert (nodes._table[:, 1] >= 0).sum() == len(live)
 
 
@@ -158,18 +158,18 @@ def test_nodes_of_all_sizes_come_change_and_go(database, seed, monkeypatch):
         for node in live:
             nodes.put(node)
         require(nodes, live)
-        used = nodes._used
+        used = nodes._heap.used.size
         save(nodes, store, database)
-        moved += nodes._used < used
+        moved += nodes._heap.used.size < used
         require(nodes, live)
         read = store_of(database)
-        assert read.load("network.nodes").tobytes() == nodes._heap[: nodes._used].tobytes()
+        assert read.load("network.nodes").tobytes() == heap_of(nodes)
         assert read.load("network.table").tobytes() == nodes._table.tobytes()
         if step % 7 == 0:
             nodes, store = StoredNodes.load(store_of(database)), store_of(database)
             require(nodes, live)
     assert moved
-    assert nodes._wasted <= max(nodes._used // 2, 1 << 12)
+    assert nodes._heap.n_wasted <= max(nodes._heap.used.size // 2, 1 << 12)
     assert len(nodes._table) < 3 * max(len(live), 60)
 
 
@@ -193,7 +193,7 @@ def test_only_pages_that_changed_are_written(database, monkeypatch):
     save(nodes, store, database)
     start, _, room = nodes._table[live[7].number].tolist()
     assert stretches == [[start, start + room]]
-    assert store_of(database).load("network.nodes").tobytes() == nodes._heap[: nodes._used].tobytes()
+    assert store_of(database).load("network.nodes").tobytes() == heap_of(nodes)
 
 
 @pytest.mark.parametrize("entry", [(-5, 3, 3), (0, 10, 3), (10**6, 3, 3)])

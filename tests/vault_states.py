@@ -53,7 +53,7 @@ def arrays_in_memory(vault):
     learned = vault._home.contents().learned
     records, nodes = learned.model.records, learned._nodes
     found = {
-        "network.nodes": nodes._heap[: nodes._used],
+        "network.nodes": nodes._heap.used,
         "network.table": nodes._table,
         **{name: getattr(records, name) for name in ("live", "values", "levels")},
     }

@@ -10,7 +10,7 @@ import struct
 import cython
 import numpy as np
 import numpy.typing as npt
-from cython.cimports.unlearnspn.mixing import FIRST, SECOND, THIRD, mix64
+from cython.cimports.unlearnspn.mixing import FIRST, THIRD, mix64
 
 Keys = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
@@ -33,20 +33,6 @@ def mix_keys(keys: Keys, salt: cython.ulonglong) -> Keys:
         for i in range(target.shape[0]):
             target[i] = mix64(source[i] ^ salt)
     return hashes
-
-
-def sum_keys(keys: cython.ulonglong[::1], rows: cython.longlong[::1]) -> tuple[int, int]:
-    """Fingerprint a set of rows: two 64-bit sums of mixed keys, the same in any order, and invertible."""
-    low: cython.ulonglong = 0
-    high: cython.ulonglong = 0
-    key: cython.ulonglong
-    i: cython.Py_ssize_t
-    with cython.nogil:
-        for i in range(rows.shape[0]):
-            key = keys[rows[i]]
-            low += mix64(key)
-            high += mix64(key ^ SECOND)
-    return low, high
 
 
 def hash_counts(counts: cython.longlong[::1], prints: cython.ulonglong[::1]) -> bytes:

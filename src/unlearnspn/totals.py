@@ -13,10 +13,15 @@ import numpy.typing as npt
 from unlearnspn.coding import Encoding
 from unlearnspn.hashing import fingerprint
 from unlearnspn.mixing import hash_counts
-from unlearnspn.statistics.column_totals import OTHER_WINDOW, Bits, Flags, Rows
 from unlearnspn.statistics.moments import Moments, Window, Words
 
 Counts = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.uint8]
+
+#: What a change of rows does to a column's coding: nothing, it must be looked at, even its window is another.
+SURE, UNSURE, OTHER_WINDOW = 0, 1, 2
 
 
 class Totals(NamedTuple):

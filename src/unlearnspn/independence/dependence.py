@@ -8,7 +8,7 @@ import cython
 import numpy as np
 from cython.cimports.unlearnspn.independence.canonical_correlation import Whitened, whiten
 from cython.cimports.unlearnspn.independence.dependence_search import ask_again, name_codes, starts_of_tables
-from cython.cimports.unlearnspn.independence.levels import LevelChange
+from cython.cimports.unlearnspn.independence.level_change import LevelChange
 from cython.cimports.unlearnspn.independence.variables import Variables
 from cython.cimports.unlearnspn.rows.sorted_rows import place_of
 

@@ -52,7 +52,7 @@ class RowSet:
 
     @property
     def members(self) -> tuple[int, int]:
-        """Fingerprint of the records: two 64-bit sums of their mixed keys, the same in any order; see `sum_keys`."""
+        """Fingerprint of the records: two 64-bit sums of their mixed keys, the same in any order."""
         return self.low, self.high
 
     @cython.ccall

@@ -5,7 +5,6 @@ from __future__ import annotations
 import cython
 import numpy as np
 import numpy.typing as npt
-from cython.cimports.unlearnspn.rows.sorted_rows import is_among
 
 Rows = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int64]
@@ -88,22 +87,6 @@ def difference(rows: cython.longlong[::1], others: cython.longlong[::1]) -> Rows
             target[number] = rows[i]  # the next one writes over it, unless it is missing
             number += other == others.shape[0] or others[other] != rows[i]
     return missing[:number]
-
-
-def without(rows: cython.longlong[::1], others: cython.longlong[::1]) -> Rows:
-    """Return the rows that are not among the others, in their order; only the others must be sorted."""
-    staying = np.empty(rows.shape[0] + 1, np.int64)
-    target: cython.longlong[::1] = staying
-    n_others: cython.Py_ssize_t = others.shape[0]
-    number: cython.Py_ssize_t = 0
-    row: cython.longlong
-    i: cython.Py_ssize_t
-    with cython.nogil:
-        for i in range(rows.shape[0]):
-            row = rows[i]
-            target[number] = row  # the next one writes over it, unless it stays
-            number += row != others[0] if n_others == 1 else not is_among(others, row)
-    return staying[:number]
 
 
 def split_by_label(rows: cython.longlong[::1], labels: cython.longlong[::1], n_labels: cython.Py_ssize_t) -> list[Rows]:

@@ -6,11 +6,8 @@ named.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import cython
 import numpy as np
-import numpy.typing as npt
 from cython.cimports.libc.math import fabs, floor, ldexp
 from cython.cimports.libc.string import memcpy
 from cython.cimports.unlearnspn.const_types import const_int16, const_int32, const_level
@@ -28,16 +25,7 @@ from unlearnspn.coding import (
     Levels,
 )
 from unlearnspn.statistics.moments import FIRST_LIMBS, N_PARTS
-
-if TYPE_CHECKING:
-    from unlearnspn.totals import Totals
-
-Bits = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.uint8]
-
-#: What is found about a column: nothing to do, the coding must be looked at, even its window is another.
-SURE, UNSURE, OTHER_WINDOW = 0, 1, 2
+from unlearnspn.totals import OTHER_WINDOW, SURE, UNSURE, Bits, Flags, Rows, Totals
 
 #: So few rows are read where they are, column by column; more are first brought together.
 _FEW_ROWS = 64

@@ -10,19 +10,20 @@ import numpy as np
 from unlearnspn.ensemble import Ensemble, member_settings
 from unlearnspn.model import Model, Settings
 from unlearnspn.records import Records
-from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
+from unlearnspn.storage.blocks import encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack
 from unlearnspn.storage.entries import Entries
 from unlearnspn.storage.errors import StorageError, explained
 from unlearnspn.storage.files import PathLike, read_file, write_file
 from unlearnspn.storage.models import (
     describe_origin,
+    read_description,
     read_origin,
     require_digests,
     restore_all_records,
 )
 from unlearnspn.storage.records import StoredRecords, canonical_rows, pack_records
-from unlearnspn.storage.settings import describe_settings, read_settings
+from unlearnspn.storage.settings import describe_settings
 from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
 
 _KIND = "ensemble"
@@ -78,12 +79,7 @@ def pack_ensemble(ensemble: Ensemble, document: Mapping[str, Any]) -> Container:
 
 def unpack_ensemble(container: Container, known: Mapping[str, type]) -> tuple[Ensemble, dict[str, Any]]:
     """Return the ensemble that a file holds, and its document, or raise."""
-    described = container.document
-    if not isinstance(described, dict) or set(described) != _NAMES:
-        raise StorageError("the document does not describe an ensemble")
-    settings, extra = read_settings(described["settings"], known), decode_with_blocks(described["extra"], known)
-    if not isinstance(extra, dict):
-        raise StorageError("the document beside the ensemble is none")
+    described, settings, extra = read_description(container, _NAMES, known)
     ensemble = restore_ensemble(settings, described, Entries(container.arrays))
     require_digests(described, ensemble.digest(), ensemble.state_digest())
     ensemble.origin = read_origin(described["origin"])

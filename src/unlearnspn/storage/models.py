@@ -67,16 +67,24 @@ def pack_model(model: Model, document: Mapping[str, Any]) -> Container:
 
 def unpack_model(container: Container, known: Mapping[str, type]) -> tuple[Model, dict[str, Any]]:
     """Return the model that a file holds, and its document, or raise."""
-    described = container.document
-    if not isinstance(described, dict) or set(described) != _NAMES:
-        raise StorageError("the document does not describe a model")
-    settings, extra = read_settings(described["settings"], known), decode_with_blocks(described["extra"], known)
-    if not isinstance(extra, dict):
-        raise StorageError("the document beside the model is none")
+    described, settings, extra = read_description(container, _NAMES, known)
     model = restore_model(settings, described, Entries(container.arrays))
     require_digests(described, model.digest(), model.state_digest())
     model.origin = read_origin(described["origin"])
     return model, extra
+
+
+def read_description(
+    container: Container, names: set[str], known: Mapping[str, type]
+) -> tuple[dict[str, Any], Settings, dict[str, Any]]:
+    """Return what a container says of a model, its settings, and the document beside it, or raise."""
+    described = container.document
+    if not isinstance(described, dict) or set(described) != names:
+        raise StorageError(f"the document does not describe a model of the kind {container.kind!r}")
+    settings, extra = read_settings(described["settings"], known), decode_with_blocks(described["extra"], known)
+    if not isinstance(extra, dict):
+        raise StorageError("the document beside the model is none")
+    return described, settings, extra
 
 
 def require_digests(described: Mapping[str, Any], digest: str, state_digest: str) -> None:

@@ -1,4 +1,4 @@
-"""The nodes of a network by number: all bytes one after another, where nodes that are removed are wiped at once.
+"""The nodes of a network by number, in a heap of bytes.
 
 A node that changes is written where it lies, as long as it has room there; so only the pages are written that differ.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from unlearnspn.spn.dump import dump_node
 from unlearnspn.spn.node import Node
 from unlearnspn.vault.errors import DamagedVaultError
+from unlearnspn.vault.heap import Heap
 from unlearnspn.vault.pages import PageStore
 
 _NOBODY = -1
@@ -25,13 +26,9 @@ class StoredNodes:
     """The bytes of nodes, and which of them have changed since they were last saved."""
 
     def __init__(self) -> None:
-        self._heap = np.zeros(0, np.uint8)
-        self._used = 0
-        self._wasted = 0
+        self._heap = Heap()
         self._table = np.zeros((0, 3), np.int64)
         self._free: list[int] = []
-        self._touched: list[tuple[int, int]] = []
-        self._rewritten = True
 
     def put(self, root: Node) -> None:
         """Write the nodes of a network that are not stored as they are now; those above them are not either."""
@@ -57,7 +54,7 @@ class StoredNodes:
         if not 0 <= number < len(self._table) or self._table[number, _LENGTH] < 0:
             raise DamagedVaultError("the vault is damaged: its network has a node that is not there")
         start, length, _ = self._table[number].tolist()
-        return self._heap[start : start + length].tobytes()
+        return self._heap.used[start : start + length].tobytes()
 
     def _new_number(self) -> int:
         if self._free:
@@ -71,62 +68,48 @@ class StoredNodes:
         return number
 
     def _write(self, number: int, data: bytes) -> None:
-        if len(data) > self._table[number, _ROOM]:
-            self._wipe(number)
-            self._table[number] = self._allocate(len(data) + len(data) // 8), 0, len(data) + len(data) // 8
         start, _, room = self._table[number].tolist()
-        self._table[number, _LENGTH] = len(data)
-        self._heap[start : start + len(data)] = np.frombuffer(data, np.uint8)
-        self._heap[start + len(data) : start + room] = 0
-        self._touched.append((start, start + room))
+        if len(data) > room:
+            self._wipe(number)
+            spare = len(data) // 8
+            start, room = self._heap.append(data, spare), len(data) + spare
+        else:
+            self._heap.write(start, room, data)
+        self._table[number] = start, len(data), room
 
     def _wipe(self, number: int) -> None:
         start, _, room = self._table[number].tolist()
-        self._heap[start : start + room] = 0
-        self._touched.append((start, start + room))
-        self._wasted += room
+        self._heap.wipe(start, room)
         self._table[number] = 0, _NOBODY, 0
-
-    def _allocate(self, room: int) -> int:
-        start, needed = self._used, self._used + room
-        if needed > self._heap.size:
-            grown = np.zeros(max(needed, self._heap.size + self._heap.size // 8), np.uint8)
-            grown[:start] = self._heap[:start]
-            self._heap = grown
-        self._used = needed
-        return start
 
     def _move_together(self) -> None:
         """Leave out the bytes that belong to nobody."""
-        known = [number for number in range(len(self._table)) if self._table[number, _LENGTH] >= 0]
+        known = np.flatnonzero(self._table[:, _LENGTH] >= 0).tolist()
         contents = {number: self.read(number) for number in known}
-        self._heap, self._used, self._wasted = np.zeros(0, np.uint8), 0, 0
+        self._heap = Heap()
         self._table[:] = 0, _NOBODY, 0
         for number, data in contents.items():
             self._write(number, data)
-        self._rewritten = True
 
     # -- storing ---------------------------------------------------------------------------------------------------
 
     def save(self, store: PageStore) -> None:
         """Store what has changed since the last time."""
-        if self._wasted > max(self._used // 2, _LEAST_WASTE):
+        if self._heap.wastes_more_than(_LEAST_WASTE):
             self._move_together()
-        stretches = None if self._rewritten else np.array(self._touched, np.int64).reshape(-1, 2)
-        store.save(_HEAP, self._heap[: self._used], stretches)
+        self._heap.save(store, _HEAP)
         store.save(_TABLE, self._table)
-        self._touched, self._rewritten = [], False
 
     @classmethod
     def load(cls, store: PageStore) -> StoredNodes:
         """Read what was stored."""
         nodes = cls()
-        heap, table = store.load(_HEAP), store.load(_TABLE)
-        starts, lengths, rooms = table.reshape(-1, 3).T
-        if (starts < 0).any() or (lengths > rooms).any() or (starts + rooms > heap.size).any():
+        nodes._heap, nodes._table = Heap.load(store, _HEAP), store.load(_TABLE)
+        size = nodes._heap.used.size
+        starts, lengths, rooms = nodes._table.reshape(-1, 3).T
+        if (starts < 0).any() or (lengths > rooms).any() or (starts + rooms > size).any():
             raise DamagedVaultError("the vault is damaged: its network has nodes where there are none")
-        nodes._heap, nodes._used, nodes._table, nodes._rewritten = heap, heap.size, table, False
-        nodes._wasted = heap.size - int(rooms.sum())
+        nodes._heap.n_wasted = size - int(rooms.sum())
         nodes._free = np.flatnonzero(lengths < 0).tolist()
         return nodes
 

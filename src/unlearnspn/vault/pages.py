@@ -166,11 +166,6 @@ class PageStore:
         entry = self._entry(name)
         return self._take(name).view(_TYPES[entry.dtype])[: entry.n_items].reshape(entry.shape)
 
-    def load_with_room(self, name: str) -> tuple[Array, int]:
-        """Return an array that was read, with room for more items, which are zeros, and its length."""
-        entry = self._entry(name)
-        return self._take(name).view(_TYPES[entry.dtype]), entry.n_items
-
     def load_document(self, name: str) -> Any:
         """Return a document of JSON values."""
         return parse_json(self.load(name).tobytes(), name)

@@ -1,4 +1,4 @@
-"""A text for each slot, or none: all bytes one after another, where texts that are removed are wiped at once."""
+"""A text for each slot, or none, in a heap of bytes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from unlearnspn.slices import Rows
 from unlearnspn.vault.errors import DamagedVaultError
+from unlearnspn.vault.heap import Heap
 from unlearnspn.vault.pages import PageStore
 
 _NONE = -1
@@ -28,13 +29,9 @@ class TextColumn:
     """
 
     def __init__(self, capacity: int) -> None:
-        self._heap = np.zeros(0, np.uint8)
-        self._used = 0
-        self._wasted = 0
+        self._heap = Heap()
         self._starts = np.zeros(capacity, np.int64)
         self._lengths = np.full(capacity, _NONE, np.int64)
-        self._touched: list[tuple[int, int]] = []
-        self._rewritten = True
 
     @classmethod
     def of(cls, texts: Sequence[str | None]) -> TextColumn:
@@ -51,7 +48,7 @@ class TextColumn:
     @property
     def used_bytes(self) -> bytes:
         """All bytes, those of texts that were removed being zeros."""
-        return self._heap[: self._used].tobytes()
+        return self._heap.used.tobytes()
 
     def get(self, rows: Rows) -> list[str | None]:
         """Return the texts of some slots."""
@@ -65,9 +62,9 @@ class TextColumn:
     def find(self, text: str) -> Rows:
         """Return the slots that have this text."""
         wanted = text.encode("utf-8", "surrogatepass")
-        slots = np.flatnonzero(self._lengths == len(wanted))
+        heap, slots = self._heap.used, np.flatnonzero(self._lengths == len(wanted))
         for place in range(len(wanted) - 1, -1, -1):  # texts of one kind differ at their ends more often
-            slots = slots[self._heap[self._starts[slots] + place] == wanted[place]]
+            slots = slots[heap[self._starts[slots] + place] == wanted[place]]
         return slots
 
     def put(self, rows: Rows, texts: Sequence[str | None]) -> None:
@@ -75,12 +72,8 @@ class TextColumn:
         self.wipe(rows)
         written = [None if text is None else text.encode("utf-8", "surrogatepass") for text in texts]
         lengths = np.array([_NONE if text is None else len(text) for text in written], np.int64)
-        ends = self._used + np.cumsum(np.maximum(lengths, 0))
-        joined = b"".join(text for text in written if text)
-        self._reserve(len(joined))
-        self._heap[self._used : self._used + len(joined)] = np.frombuffer(joined, np.uint8)
-        self._touched.append((self._used, self._used + len(joined)))
-        self._used += len(joined)
+        start = self._heap.append(b"".join(text for text in written if text))
+        ends = start + np.cumsum(np.maximum(lengths, 0))
         self._starts[rows] = np.where(lengths > 0, ends - lengths, 0)
         self._lengths[rows] = lengths
 
@@ -88,11 +81,9 @@ class TextColumn:
         """Remove the texts of some slots."""
         for start, length in zip(self._starts[rows].tolist(), self._lengths[rows].tolist(), strict=True):
             if length > 0:
-                self._heap[start : start + length] = 0
-                self._touched.append((start, start + length))
-                self._wasted += length
+                self._heap.wipe(start, length)
         self._starts[rows], self._lengths[rows] = 0, _NONE
-        if self._wasted > max(self._used // 2, _LEAST_WASTE):
+        if self._heap.wastes_more_than(_LEAST_WASTE):
             self._move_together()
 
     def resize(self, capacity: int) -> None:
@@ -105,41 +96,29 @@ class TextColumn:
         self._starts, self._lengths = starts, lengths
 
     def _move_together(self) -> None:
-        texts = self.get(np.arange(self.capacity))
-        fresh = TextColumn.of(texts)
-        self._heap, self._used, self._wasted = fresh._heap, fresh._used, 0
-        self._starts, self._lengths, self._rewritten = fresh._starts, fresh._lengths, True
-
-    def _reserve(self, number: int) -> None:
-        needed = self._used + number
-        if needed > self._heap.size:
-            grown = np.zeros(max(needed, self._heap.size + self._heap.size // 8), np.uint8)
-            grown[: self._used] = self._heap[: self._used]
-            self._heap = grown
+        fresh = TextColumn.of(self.get(np.arange(self.capacity)))
+        self._heap, self._starts, self._lengths = fresh._heap, fresh._starts, fresh._lengths
 
     # -- storing ---------------------------------------------------------------------------------------------------
 
     def save(self, store: PageStore, name: str, slots: Rows | None) -> None:
         """Store what has changed since the last time, at these slots; None for all."""
-        stretches, by_slot = None, None
-        if slots is not None and not self._rewritten:
-            stretches = np.array(self._touched, np.int64).reshape(-1, 2)
+        by_slot = None
+        if slots is not None and not self._heap.is_new:
             by_slot = np.stack([8 * slots, 8 * slots + 8], axis=1)
-        store.save(f"{name}.texts", self._heap[: self._used], stretches)
+        self._heap.save(store, f"{name}.texts", whole=slots is None)
         store.save(f"{name}.starts", self._starts, by_slot)
         store.save(f"{name}.lengths", self._lengths, by_slot)
-        self._touched, self._rewritten = [], False
 
     @classmethod
     def load(cls, store: PageStore, name: str) -> TextColumn:
         """Read what was stored."""
         starts, lengths = store.load(f"{name}.starts"), store.load(f"{name}.lengths")
-        heap = store.load(f"{name}.texts")
         column = cls(0)
-        column._heap, column._used, column._rewritten = heap, heap.size, False
+        column._heap = Heap.load(store, f"{name}.texts")
         column._starts, column._lengths = starts, lengths
-        ends = starts + np.maximum(lengths, 0)
-        if starts.shape != lengths.shape or (starts < 0).any() or (lengths < _NONE).any() or (ends > heap.size).any():
+        size, ends = column._heap.used.size, starts + np.maximum(lengths, 0)
+        if starts.shape != lengths.shape or (starts < 0).any() or (lengths < _NONE).any() or (ends > size).any():
             raise DamagedVaultError(f"the vault is damaged: {name!r} has texts where there are none")
-        column._wasted = heap.size - int(np.maximum(lengths, 0).sum())
+        column._heap.n_wasted = size - int(np.maximum(lengths, 0).sum())
         return column
