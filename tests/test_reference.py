@@ -17,6 +17,7 @@ from reference_circuit import Units, derive_circuit
 from sequences import CATEGORY_POOLS, NUMERIC_POOLS, Held, Sequence, apply_request
 from unlearnspn import SPN, ChowLiu
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.layout import unrolled
 
 N_TABLES = int(os.environ.get("UNLEARNSPN_REFERENCES", "0"))
 #: Settings by what they exercise, the first the simplest.
@@ -94,7 +95,7 @@ def tables(draw, sort):
 
 def units_of(circuit, units):
     """Return the number of the library's circuit among the reference's units."""
-    layout, numbers = circuit.layout, []
+    layout, numbers = unrolled(circuit.layout), []
     for u in range(len(layout)):
         kind, parameters = Unit(layout.units[u]), layout.parameters_of(u).tolist()
         children = [numbers[child] for child in layout.children_of(u).tolist()]

@@ -15,7 +15,7 @@ from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.completion import Completer
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, OneOf
-from unlearnspn.circuit.expressions import HIGH, LOW
+from unlearnspn.circuit.expressions import HIGH, LOW, Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.queries import How, Queries
@@ -87,8 +87,13 @@ class Circuit(Queries):
         return type(self), (self.layout, self.domains, self.origin)
 
     def __repr__(self) -> str:
-        counts = np.bincount(np.minimum(self.layout.units, 2), minlength=3)
-        return f"<Circuit: {len(self.domains)} columns, {counts[0]} sums, {counts[1]} products, {counts[2]} inputs>"
+        layout, n_trees = self.layout, len(self.layout.trees)
+        sums, products = (int((layout.units == kind).sum()) for kind in (Unit.SUM, Unit.PRODUCT))
+        trees = f"{n_trees} trees, " if n_trees else ""
+        return (
+            f"<Circuit: {len(self.domains)} columns, {sums} sums, {products} products, {trees}"
+            f"{len(layout.inputs)} inputs>"
+        )
 
     def save(self, path: PathLike) -> None:
         """Write the circuit into one file, from which `load` makes the same again."""

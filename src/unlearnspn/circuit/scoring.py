@@ -15,6 +15,7 @@ from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.schedule import Schedule
+from unlearnspn.circuit.tree_lookup import TreeLookup
 from unlearnspn.tables import Family
 from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
@@ -33,6 +34,7 @@ class Scorer:
         variables = layout.variables
         slots = np.where(variables < 0, 0, domains.slots[variables]).astype(np.int32)
         self._evaluator = Evaluator(layout, slots, Schedule.of(layout))
+        self._trees = TreeLookup(layout, slots)
         self._reader = ArrayReader(domains)
 
     def score(self, batch: Batch) -> Floats:
@@ -40,7 +42,7 @@ class Scorer:
         densities = np.empty(batch.n_rows)
 
         def work(start: int, end: int) -> None:
-            self._evaluator.log_density(batch.numbers, batch.places, start, densities[start:end])
+            self._evaluator.log_density(self._trees, batch.numbers, batch.places, start, densities[start:end])
 
         _in_parallel(batch.n_rows, len(self.domains), work)
         return densities
@@ -55,7 +57,7 @@ class Scorer:
             for first in range(start, end, _ARRAY_ROWS):
                 own = slice(first, min(first + _ARRAY_ROWS, end))
                 finite.append(self._reader.read(array[own], batch))
-                self._evaluator.log_density(batch.numbers, batch.places, 0, densities[own])
+                self._evaluator.log_density(self._trees, batch.numbers, batch.places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
         return densities if all(finite) else None

@@ -1,0 +1,656 @@
+"""Log-densities of rows under trees: what is known is looked up, what is not is summed out.
+
+Where a row knows the states of a node and of its parent, the node's part is one entry of a table. Only where it does
+not, as with missing categories and with numbers, which may come from several states, messages go up the tree. They are
+probabilities, no logarithms, relative to what the row's total has already. A row in which some of them get too small is
+evaluated again by `tree_messages`, in logarithms.
+
+Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
+"""
+
+from __future__ import annotations
+
+import cython
+import numpy as np
+import numpy.typing as npt
+from cython.cimports.libc.math import INFINITY
+from cython.cimports.libc.string import memset
+from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
+from cython.cimports.unlearnspn.circuit.inputs import PlaceNumbers, Rows, add_to_rows
+from cython.cimports.unlearnspn.circuit.log_sums import Weights
+from cython.cimports.unlearnspn.circuit.tree_lookup import Workspace
+from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
+
+from unlearnspn.circuit.expressions import N_INPUTS, N_STATES, PARENT, Unit
+from unlearnspn.circuit.inputs import Floats, Places
+from unlearnspn.circuit.layout import Indices, Layout, starts_of
+
+_CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
+#: How a node is evaluated: its category tells its state or is all there is to it; its states are weighed by what its
+#: variable is in each; nothing is known of it.
+_LOOKED_UP = cython.declare(cython.uchar, 0)
+_WEIGHED = cython.declare(cython.uchar, 1)
+_HIDDEN = cython.declare(cython.uchar, 2)
+#: Messages are multiplied by 2¹⁰⁰ when they fall below its inverse.
+_SMALL = cython.declare(cython.double, 2.0**-100)
+_LARGE = cython.declare(cython.double, 2.0**100)
+_LOG_LARGE = cython.declare(cython.double, 100.0 * float(np.log(2.0)))
+#: A sum below this may have lost terms, if the largest state is at least _SMALL.
+_LEAST_SUM = cython.declare(cython.double, 1e-110)
+#: States below this may have lost others beside them.
+_LEAST_STATE = cython.declare(cython.double, 1e-140)
+_LEAST_FACTOR = cython.declare(cython.double, 1e-150)
+Bytes = npt.NDArray[np.uint8]
+
+
+@cython.cfunc
+def _line_width(n_rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Return how long lines are: whole tiles."""
+    return (n_rows + 7) & -8
+
+
+@cython.final
+@cython.cclass
+class TreeLookup:
+    """The trees of a circuit, prepared for lookups.
+
+    `slots` has the line of each input's variable among the columns of its kind.
+    """
+
+    def __init__(self, layout: Layout, slots: Indices) -> None:
+        node: cython.Py_ssize_t
+        nodes = layout.tree_nodes
+        trees: TreeArrays = TreeArrays(layout)
+        self.trees = trees
+        self.units, self.slots = layout.units, slots
+        self.parameter_starts, self.parameters = layout.parameter_starts, layout.parameters
+        n_places, node_slots = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int32)
+        emits = nodes[:, N_INPUTS] > 0
+        inputs = layout.children[np.asarray(trees.first_inputs)[emits]]
+        lengths = layout.parameter_starts[inputs + 1] - layout.parameter_starts[inputs]
+        n_places[emits] = np.where(layout.units[inputs] == Unit.CATEGORICAL, lengths, 0)
+        node_slots[emits] = slots[inputs]
+        of_parents = np.where(nodes[:, PARENT] < 0, 1, np.asarray(trees.n_states)[trees.parents])
+        self.n_places, self.node_slots = n_places, node_slots
+        self.place_starts, self.table_starts = starts_of(n_places), starts_of(n_places * of_parents)
+        self.kinds = np.where(emits, np.where(n_places > 0, _LOOKED_UP, _WEIGHED), _HIDDEN).astype(np.uint8)
+        self.states = np.zeros(n_places.sum(), np.int32)
+        self.is_same = np.zeros(len(nodes), np.uint8)
+        self.logs = np.full((n_places * of_parents).sum(), -np.inf)
+        self.probabilities = np.zeros(self.logs.shape[0])
+        self.n_slots = 1 + int(node_slots.max(initial=0))
+        self.most_nodes = int(np.diff(layout.tree_starts).max(initial=0))
+        firsts = np.asarray(trees.state_lines)[layout.tree_starts]
+        self.most_states = int(np.diff(firsts).max(initial=0))
+        self.n_lines = self.most_states + 2 * trees.most_states + 2 if len(nodes) else 0
+        with cython.nogil:
+            for node in range(self.kinds.shape[0]):
+                if self.kinds[node] == _LOOKED_UP:
+                    self.prepare(node)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def prepare(self, node: cython.Py_ssize_t) -> cython.void:
+        """Write the states of a node's places, and the probability of each given each state of its parent."""
+        n_places: cython.Py_ssize_t = self.n_places[node]
+        n_states: cython.Py_ssize_t = self.trees.n_states[node]
+        start: cython.Py_ssize_t = self.table_starts[node]
+        n_lines: cython.Py_ssize_t = (self.table_starts[node + 1] - start) // n_places
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        if n_states and not self.prepare_states(node):
+            self.kinds[node] = _WEIGHED
+            return
+        for j in range(n_lines):
+            for k in range(n_places):
+                # Of its input for this state of the parent, or for the state that the place is in.
+                own: cython.Py_ssize_t = self.states[self.place_starts[node] + k] if n_states else j
+                unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + own]
+                value: cython.double = self.parameters[self.parameter_starts[unit] + k]
+                if n_states:
+                    value += self.trees.log_weights[self.trees.tables[node] + j * n_states + own]
+                self.logs[start + j * n_places + k] = value
+        for k in range(start, self.table_starts[node + 1]):
+            # Rounding may have made a little more than a probability of it.
+            self.probabilities[k] = exponential(min(self.logs[k], 0.0))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def prepare_states(self, node: cython.Py_ssize_t) -> cython.bint:
+        """Write the state of each place of a node; return whether no place is possible in several of them."""
+        n_places: cython.Py_ssize_t = self.n_places[node]
+        start: cython.Py_ssize_t = self.place_starts[node]
+        state: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for k in range(n_places):
+            self.states[start + k] = -1
+        for state in range(self.trees.n_states[node]):
+            unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + state]
+            for k in range(n_places):
+                if self.parameters[self.parameter_starts[unit] + k] > -INFINITY:
+                    if self.states[start + k] >= 0:
+                        return False
+                    self.states[start + k] = state
+        self.is_same[node] = True
+        for k in range(n_places):
+            # What is impossible in all of them may be in any.
+            self.states[start + k] = max(self.states[start + k], 0)
+            if self.states[start + k] != k:
+                self.is_same[node] = False
+        return True
+
+    def hold(self, n_rows: int) -> tuple[Floats, Places, Bytes]:
+        """Return memory to evaluate so many rows in."""
+        width, most = _line_width(n_rows), self.trees.most_states
+        n_numbers = (self.most_states + 2 * most + 1) * width + self.trees.n_lines + self.trees.room
+        n_integers = (self.most_nodes + 1) * width + self.n_slots + self.most_nodes
+        n_bytes = (self.most_nodes + 1) * width + self.most_nodes
+        # What the last tile of the rows has beyond them is added up, too, and should be no number that takes longer.
+        return np.zeros(n_numbers), np.empty(n_integers, np.int32), np.empty(n_bytes, np.uint8)
+
+    @cython.cfunc
+    def point(
+        self, held: tuple[Floats, Places, Bytes], n_rows: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Divide memory among what is to be kept in it."""
+        numbers: cython.double[::1] = held[0]
+        integers: cython.int[::1] = held[1]
+        flags: cython.uchar[::1] = held[2]
+        width: cython.Py_ssize_t = _line_width(n_rows)
+        most: cython.Py_ssize_t = self.trees.most_states
+        work.width = width
+        work.factors = cython.address(numbers[0])
+        work.states = work.factors + width
+        work.parts = work.states + self.most_states * width
+        work.messages = work.parts + most * width
+        work.values = work.messages + most * width
+        work.room = work.values + self.trees.n_lines
+        work.chosen = cython.address(integers[0])
+        work.known = work.chosen + width
+        work.n_missing = work.known + self.most_nodes * width
+        work.n_unknown = work.n_missing + self.n_slots
+        work.suspect = cython.address(flags[0])
+        work.informed = work.suspect + width
+        work.is_open = work.informed + self.most_nodes * width
+
+    # -- one tree, some rows -------------------------------------------------------------------------------------------
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def begin(
+        self, rows: Rows, start: cython.Py_ssize_t, n_rows: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Go on to other rows."""
+        slot: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        n_missing: cython.int
+        work.rows, work.start, work.n_rows = rows, start, n_rows
+        if self.kinds.shape[0] == 0:
+            return
+        for slot in range(self.n_slots):
+            places = rows.places + slot * rows.n_rows + start
+            n_missing = 0
+            for r in range(n_rows):
+                n_missing += places[r] < 0
+            work.n_missing[slot] = n_missing
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate(
+        self, unit: cython.Py_ssize_t, total: cython.p_double, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Write the log-densities of the rows under a tree."""
+        tree: cython.Py_ssize_t = self.trees.numbers[unit]
+        first: cython.Py_ssize_t = self.trees.starts[tree]
+        end: cython.Py_ssize_t = self.trees.starts[tree + 1]
+        node: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        work.total, work.first, work.first_state = total, first, self.trees.state_lines[first]
+        for r in range(work.n_rows):
+            total[r], work.factors[r], work.suspect[r] = 0.0, 1.0, False
+        for node in range(first, end):
+            work.is_open[node - first] = False
+            work.n_unknown[node - first] = work.n_rows
+            if self.trees.n_states[node] and self.kinds[node] == _LOOKED_UP:
+                self.find_states(node, work)
+            elif self.trees.n_states[node] and self.kinds[node] == _WEIGHED:
+                self.weigh_states(node, work)
+        for node in range(end - 1, first - 1, -1):
+            if self.kinds[node] == _LOOKED_UP:
+                self.look_up(node, work)
+            elif self.trees.n_states[node] == 0:
+                self.weigh_parent(node, work)
+            if work.is_open[node - first]:
+                self.sum_out(node, work)
+        for r in range(work.n_rows):
+            total[r] += logarithm(work.factors[r])
+        for r in range(work.n_rows):
+            if work.suspect[r]:
+                self.evaluate_row(unit, r, work)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def places(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> PlaceNumbers:
+        """Return the places that the rows have of a node's variable."""
+        return work.rows.places + self.node_slots[node] * work.rows.n_rows + work.start
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def known(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> PlaceNumbers:
+        """Return a node's states, -1 where they are not known."""
+        return self.places(node, work) if self.is_same[node] else work.known + (node - work.first) * work.width
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def lines(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.p_double:
+        """Return the lines of a node's states."""
+        return work.states + (self.trees.state_lines[node] - work.first_state) * work.width
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def table(self, node: cython.Py_ssize_t) -> Weights:
+        """Return the probabilities of a node's states."""
+        return cython.address(self.trees.weights[self.trees.tables[node]])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_states(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Find out which states of a node are known."""
+        r: cython.Py_ssize_t
+        work.n_unknown[node - work.first] = work.n_missing[self.node_slots[node]]
+        if self.is_same[node]:
+            return
+        places = self.places(node, work)
+        known = work.known + (node - work.first) * work.width
+        states = cython.address(self.states[self.place_starts[node]])
+        for r in range(work.n_rows):
+            known[r] = -1 if places[r] < 0 else states[max(places[r], 0)]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def open_node(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Have all states of a node be as likely as each other, before anything is known below it."""
+        i: cython.Py_ssize_t
+        if work.is_open[node - work.first]:
+            return
+        work.is_open[node - work.first] = True
+        lines = self.lines(node, work)
+        for i in range(self.trees.n_states[node] * work.width):
+            lines[i] = 1.0
+        memset(work.informed + (node - work.first) * work.width, 0, work.n_rows)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def add_inputs(
+        self, node: cython.Py_ssize_t, lines: cython.p_double, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Write the log-densities of the rows under each of a node's inputs; 0 where the value is missing."""
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        place: cython.Py_ssize_t = self.node_slots[node] * work.rows.n_rows + work.start
+        numbers, places = work.rows.numbers, work.rows.places
+        if self.n_places[node]:
+            places += place
+        else:
+            numbers += place
+        for i in range(self.trees.n_inputs[node]):
+            unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + i]
+            first: cython.Py_ssize_t = self.parameter_starts[unit]
+            n_parameters: cython.Py_ssize_t = self.parameter_starts[unit + 1] - first
+            line = lines + i * work.width
+            for r in range(work.n_rows):
+                line[r] = 0.0
+            own = cython.address(self.parameters[first])
+            add_to_rows(self.units[unit], own, n_parameters, numbers, places, line, work.n_rows)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def weigh_states(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Write how likely a node's variable is in each of its states, relative to the likeliest."""
+        r: cython.Py_ssize_t
+        informed = work.informed + (node - work.first) * work.width
+        lines = self.lines(node, work)
+        work.is_open[node - work.first] = True
+        self.add_inputs(node, lines, work)
+        _take_largest(lines, self.trees.n_states[node], work)
+        if self.n_places[node]:
+            places = self.places(node, work)
+            for r in range(work.n_rows):
+                informed[r] = places[r] >= 0
+        else:
+            numbers = work.rows.numbers + self.node_slots[node] * work.rows.n_rows + work.start
+            for r in range(work.n_rows):
+                informed[r] = numbers[r] == numbers[r]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def weigh_parent(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Take in a node without states of its own whose variable is a number: it is weighed by its parent's states."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n_states: cython.Py_ssize_t = self.trees.n_states[parent]
+        n_unknown: cython.Py_ssize_t = work.n_unknown[parent - work.first]
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        numbers = work.rows.numbers + self.node_slots[node] * work.rows.n_rows + work.start
+        self.add_inputs(node, work.parts, work)
+        if n_unknown < work.n_rows:
+            states = self.known(parent, work)
+            for r in range(work.n_rows):
+                if states[r] >= 0:
+                    work.total[r] += work.parts[states[r] * work.width + r]
+                    for i in range(n_states):
+                        work.parts[i * work.width + r] = 0.0
+        if n_unknown == 0:
+            return
+        self.open_node(parent, work)
+        _take_largest(work.parts, n_states, work)
+        lines = self.lines(parent, work)
+        informed = work.informed + (parent - work.first) * work.width
+        for i in range(n_states):
+            for r in range(work.n_rows):
+                lines[i * work.width + r] *= work.parts[i * work.width + r]
+        states = self.known(parent, work)
+        for r in range(work.n_rows):
+            if numbers[r] == numbers[r] and (n_unknown == work.n_rows or states[r] < 0):
+                informed[r] = True
+        self.rescale(parent, cython.NULL, work.n_rows, work)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def look_up(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Take in the categories that rows have of a node's variable."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n_unknown: cython.Py_ssize_t = 0 if parent < 0 else work.n_unknown[parent - work.first]
+        n_missing: cython.Py_ssize_t = work.n_missing[self.node_slots[node]]
+        n_places: cython.int = cython.cast(cython.int, self.n_places[node])
+        r: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        if n_missing == work.n_rows:
+            return
+        places, total = self.places(node, work), work.total
+        logs = cython.address(self.logs[self.table_starts[node]])
+        if parent < 0:
+            for r in range(work.n_rows):
+                value = logs[max(places[r], 0)]
+                total[r] += value if places[r] >= 0 else 0.0
+            return
+        if n_unknown < work.n_rows:
+            states = self.known(parent, work)
+            if n_missing + n_unknown == 0:
+                for r in range(work.n_rows):
+                    total[r] += logs[states[r] * n_places + places[r]]
+            else:
+                for r in range(work.n_rows):
+                    at = states[r] * n_places + places[r]
+                    both: cython.bint = (states[r] >= 0) & (places[r] >= 0)
+                    value = logs[at if both else 0]
+                    total[r] += value if both else 0.0
+        if n_unknown:
+            self.tell_parent(node, work)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def tell_parent(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Multiply the states of a parent, where it is not known, by what they make of a category that is."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n_places: cython.Py_ssize_t = self.n_places[node]
+        informed = work.informed + (parent - work.first) * work.width
+        n: cython.Py_ssize_t = 0
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        self.open_node(parent, work)
+        places, chosen = self.places(node, work), work.chosen
+        if work.n_unknown[parent - work.first] == work.n_rows:
+            for r in range(work.n_rows):
+                chosen[n] = r
+                n += places[r] >= 0
+        else:
+            states = self.known(parent, work)
+            for r in range(work.n_rows):
+                chosen[n] = r
+                n += (places[r] >= 0) & (states[r] < 0)
+        probabilities = cython.address(self.probabilities[self.table_starts[node]])
+        lines = self.lines(parent, work)
+        for state in range(self.trees.n_states[parent]):
+            for i in range(n):
+                lines[chosen[i]] *= probabilities[places[chosen[i]]]
+            lines += work.width
+            probabilities += n_places
+        for i in range(n):
+            informed[chosen[i]] = True
+        self.rescale(parent, chosen, n, work)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def sum_out(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Sum the states of a node out, in rows that do not know it, but something below it."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n_states: cython.Py_ssize_t = self.trees.n_states[node]
+        n_messages: cython.Py_ssize_t = 1 if parent < 0 else self.trees.n_states[parent]
+        n: cython.Py_ssize_t = 0
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        message: cython.Py_ssize_t
+        informed = work.informed + (node - work.first) * work.width
+        if parent >= 0 and work.n_unknown[parent - work.first] < work.n_rows:
+            self.sum_out_below_known(node, work)
+            states = self.known(parent, work)
+            for r in range(work.n_rows):
+                work.chosen[n] = r
+                n += (informed[r] != 0) & (states[r] < 0)
+        else:
+            for r in range(work.n_rows):
+                work.chosen[n] = r
+                n += informed[r] != 0
+        if n == 0:
+            return
+        every: cython.bint = n == work.n_rows
+        lines = self.lines(node, work)
+        if not every:
+            for state in range(n_states):
+                for i in range(n):
+                    work.parts[state * work.width + i] = lines[state * work.width + work.chosen[i]]
+            lines = work.parts
+        _add_up(lines, n, n_states, n_messages, self.table(node), work.messages, work.width)
+        for message in range(n_messages):
+            own = work.messages + message * work.width
+            for i in range(n):
+                if own[i] < _LEAST_SUM:
+                    work.suspect[work.chosen[i]] = True
+        if parent < 0:
+            for i in range(n):
+                _multiply(work, work.chosen[i], work.messages[i])
+            return
+        self.open_node(parent, work)
+        above = self.lines(parent, work)
+        informed = work.informed + (parent - work.first) * work.width
+        for message in range(n_messages):
+            line, own = above + message * work.width, work.messages + message * work.width
+            if every:
+                for i in range(n):
+                    line[i] *= own[i]
+            else:
+                for i in range(n):
+                    line[work.chosen[i]] *= own[i]
+        for i in range(n):
+            informed[work.chosen[i]] = True
+        self.rescale(parent, cython.NULL if every else work.chosen, n, work)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def sum_out_below_known(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Sum the states of a node out, in rows that know something below it and its parent's state."""
+        n_states: cython.Py_ssize_t = self.trees.n_states[node]
+        n: cython.Py_ssize_t = 0
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        informed = work.informed + (node - work.first) * work.width
+        parents, weights = self.known(self.trees.parents[node], work), self.table(node)
+        lines, sums, chosen = self.lines(node, work), work.messages, work.chosen
+        for r in range(work.n_rows):
+            chosen[n] = r
+            n += (informed[r] != 0) & (parents[r] >= 0)
+        for i in range(n):
+            sums[i] = 0.0
+        for state in range(n_states):
+            for i in range(n):
+                sums[i] += weights[parents[chosen[i]] * n_states + state] * lines[state * work.width + chosen[i]]
+        for i in range(n):
+            if sums[i] < _LEAST_SUM:
+                work.suspect[chosen[i]] = True
+            else:
+                _multiply(work, chosen[i], sums[i])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def rescale(
+        self, node: cython.Py_ssize_t, chosen: PlaceNumbers, n: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Keep the states of a node, in some rows or in all, from getting too small together."""
+        n_states: cython.Py_ssize_t = self.trees.n_states[node]
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        lines, largest = self.lines(node, work), work.messages
+        for i in range(n):
+            largest[i] = 0.0
+        for state in range(n_states):
+            line = lines + state * work.width
+            if chosen == cython.NULL:
+                for i in range(n):
+                    largest[i] = line[i] if line[i] > largest[i] else largest[i]
+            else:
+                for i in range(n):
+                    largest[i] = line[chosen[i]] if line[chosen[i]] > largest[i] else largest[i]
+        for i in range(n):
+            if largest[i] < _SMALL:
+                r = i if chosen == cython.NULL else chosen[i]
+                if largest[i] < _LEAST_STATE:
+                    work.suspect[r] = True
+                    largest[i] = 1.0
+                while largest[i] < _SMALL:
+                    largest[i] *= _LARGE
+                    work.total[r] -= _LOG_LARGE
+                    for state in range(n_states):
+                        lines[state * work.width + r] *= _LARGE
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate_row(
+        self, unit: cython.Py_ssize_t, row: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Evaluate the tree for one row, in logarithms."""
+        end: cython.Py_ssize_t = self.trees.starts[self.trees.numbers[unit] + 1]
+        node: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        for node in range(work.first, end):
+            place: cython.Py_ssize_t = self.node_slots[node] * work.rows.n_rows + work.start + row
+            numbers, places = work.rows.numbers, work.rows.places
+            if self.n_places[node]:
+                places += place
+            elif self.trees.n_inputs[node]:
+                numbers += place
+            for i in range(self.trees.n_inputs[node]):
+                child: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + i]
+                first: cython.Py_ssize_t = self.parameter_starts[child]
+                n_parameters: cython.Py_ssize_t = self.parameter_starts[child + 1] - first
+                own = cython.address(self.parameters[first])
+                work.values[child] = 0.0
+                add_to_rows(self.units[child], own, n_parameters, numbers, places, work.values + child, 1)
+        self.trees.evaluate(unit, Lines(work.values, 1, 1, work.room), False)
+        work.total[row] = work.values[unit]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _multiply(work: cython.pointer[Workspace], row: cython.Py_ssize_t, factor: cython.double) -> cython.void:
+    """Multiply the density of a row."""
+    work.factors[row] *= factor
+    if work.factors[row] < _LEAST_FACTOR:
+        work.total[row] += logarithm(work.factors[row])
+        work.factors[row] = 1.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _take_largest(
+    lines: cython.p_double, n_lines: cython.Py_ssize_t, work: cython.pointer[Workspace]
+) -> cython.void:
+    """Take the largest of some log-densities of each row into its total, and leave all relative to that."""
+    i: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    largest = work.messages
+    for r in range(work.n_rows):
+        largest[r] = -INFINITY
+    for i in range(n_lines):
+        line = lines + i * work.width
+        for r in range(work.n_rows):
+            largest[r] = line[r] if line[r] > largest[r] else largest[r]
+    for r in range(work.n_rows):
+        work.total[r] += largest[r]
+    for i in range(n_lines):
+        line = lines + i * work.width
+        for r in range(work.n_rows):
+            below = line[r] - largest[r]
+            line[r] = exponential(below if largest[r] > -INFINITY else 0.0)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_up(
+    lines: cython.p_double,
+    n_rows: cython.Py_ssize_t,
+    n_states: cython.Py_ssize_t,
+    n_messages: cython.Py_ssize_t,
+    weights: Weights,
+    messages: cython.p_double,
+    width: cython.Py_ssize_t,
+) -> cython.void:
+    """Write the sums of some lines by several lines of weights."""
+    sums = cython.declare(cython.double[8])
+    message: cython.Py_ssize_t
+    state: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    # Sums are added up for eight rows at a time, which stay in the processor's registers.
+    for r in range(0, n_rows, 8):
+        for message in range(n_messages):
+            for k in range(8):
+                sums[k] = 0.0
+            for state in range(n_states):
+                weight = weights[message * n_states + state]
+                line = lines + state * width + r
+                for k in range(8):
+                    sums[k] += weight * line[k]
+            for k in range(8):
+                messages[message * width + r + k] = sums[k]
