@@ -28,7 +28,7 @@ _PRODUCT = cython.declare(cython.int, int(Unit.PRODUCT))
 _CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
 _TREE = cython.declare(cython.int, int(Unit.TREE))
 #: About how many numbers the values of a block may take: they should stay in the processor's cache.
-_BLOCK_CELLS = cython.declare(cython.Py_ssize_t, 1 << 15)
+_BLOCK_CELLS = cython.declare(cython.Py_ssize_t, 1 << 16)
 _SMALLEST_BLOCK = cython.declare(cython.Py_ssize_t, 16)
 _LARGEST_BLOCK = cython.declare(cython.Py_ssize_t, 512)
 

@@ -20,8 +20,9 @@ from unlearnspn.tables import Family
 from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
 
-#: An array is read and scored so many rows at a time.
-_ARRAY_ROWS = 1 << 11
+#: An array is read and scored so many rows at a time; no power of two, as columns would push each other out of the
+#: processor's cache.
+_ARRAY_ROWS = 2000
 #: Fewer cells than this are not worth a second thread.
 _LEAST_CELLS = 1 << 14
 

@@ -3,6 +3,15 @@ from unlearnspn.circuit.log_sums cimport Weights
 from unlearnspn.circuit.tree_messages cimport TreeArrays
 
 
+# The logarithms of a node, [state of its parent, place], with those states and places of some rows. Before the first
+# line and the first column are others, of zeros: for what is not known, which has the number -1.
+cdef struct LookupTable:
+    const double* logs
+    PlaceNumbers states
+    PlaceNumbers places
+    int n_columns
+
+
 # A tree and some rows that it is evaluated for, and what that needs; lines have `width` elements.
 cdef struct Workspace:
     Rows rows
@@ -17,6 +26,8 @@ cdef struct Workspace:
     double* factors
     # Whether bits have got lost.
     unsigned char* suspect
+    # Of each node of a tree.
+    LookupTable* tables
     # How many rows lack each of the columns of categories.
     int* n_missing
     # For each node how many rows do not know its state, and whether its states have been written.
@@ -51,10 +62,14 @@ cdef class TreeLookup:
     cdef const long long[::1] place_starts
     cdef int[::1] states
     cdef unsigned char[::1] is_same
-    # The probability of each place given each state of the parent, and its logarithm.
+    # The probability of each place given each state of the parent, and its logarithm, see `LookupTable`.
     cdef const long long[::1] table_starts
     cdef double[::1] probabilities
+    cdef const long long[::1] log_starts
     cdef double[::1] logs
+    # Of each tree whether all its nodes are looked up; of each node whether its parent's states may get too small.
+    cdef unsigned char[::1] is_complete
+    cdef unsigned char[::1] gets_small
     cdef Py_ssize_t n_slots
     cdef Py_ssize_t most_nodes
     cdef Py_ssize_t most_states
@@ -62,9 +77,12 @@ cdef class TreeLookup:
     cdef readonly Py_ssize_t n_lines
     cdef void prepare(self, Py_ssize_t node) noexcept nogil
     cdef bint prepare_states(self, Py_ssize_t node) noexcept nogil
+    cdef void plan_rescaling(self, Py_ssize_t node, double[::1] halves) noexcept nogil
     cdef void point(self, tuple held, Py_ssize_t n_rows, Workspace* work)
     cdef void begin(self, Rows rows, Py_ssize_t start, Py_ssize_t n_rows, Workspace* work) noexcept nogil
     cdef void evaluate(self, Py_ssize_t unit, double* total, Workspace* work) noexcept nogil
+    cdef bint lacks_nothing(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
+    cdef void look_up(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
     cdef PlaceNumbers places(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef PlaceNumbers known(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef double* lines(self, Py_ssize_t node, Workspace* work) noexcept nogil
@@ -74,7 +92,6 @@ cdef class TreeLookup:
     cdef void add_inputs(self, Py_ssize_t node, double* lines, Workspace* work) noexcept nogil
     cdef void weigh_states(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void weigh_parent(self, Py_ssize_t node, Workspace* work) noexcept nogil
-    cdef void look_up(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void tell_parent(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void sum_out(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void sum_out_below_known(self, Py_ssize_t node, Workspace* work) noexcept nogil

@@ -13,12 +13,12 @@ from __future__ import annotations
 import cython
 import numpy as np
 import numpy.typing as npt
-from cython.cimports.libc.math import INFINITY
+from cython.cimports.libc.math import INFINITY, log2
 from cython.cimports.libc.string import memset
 from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
 from cython.cimports.unlearnspn.circuit.inputs import PlaceNumbers, Rows, add_to_rows
 from cython.cimports.unlearnspn.circuit.log_sums import Weights
-from cython.cimports.unlearnspn.circuit.tree_lookup import Workspace
+from cython.cimports.unlearnspn.circuit.tree_lookup import LookupTable, Workspace
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
 
 from unlearnspn.circuit.expressions import N_INPUTS, N_STATES, PARENT, Unit
@@ -31,22 +31,24 @@ _CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
 _LOOKED_UP = cython.declare(cython.uchar, 0)
 _WEIGHED = cython.declare(cython.uchar, 1)
 _HIDDEN = cython.declare(cython.uchar, 2)
-#: Messages are multiplied by 2¹⁰⁰ when they fall below its inverse.
-_SMALL = cython.declare(cython.double, 2.0**-100)
-_LARGE = cython.declare(cython.double, 2.0**100)
-_LOG_LARGE = cython.declare(cython.double, 100.0 * float(np.log(2.0)))
-#: A sum below this may have lost terms, if the largest state is at least _SMALL.
+#: States that may have got too small together are multiplied by 2¹⁶ until they are above its inverse.
+_SMALL = cython.declare(cython.double, 2.0**-16)
+_LARGE = cython.declare(cython.double, 2.0**16)
+_LOG_LARGE = cython.declare(cython.double, 16.0 * float(np.log(2.0)))
+#: They are looked at after so many factors of a half.
+_MOST_HALVES = cython.declare(cython.double, 150.0)
+#: A sum below this may have lost terms, and states below this others beside them.
 _LEAST_SUM = cython.declare(cython.double, 1e-110)
-#: States below this may have lost others beside them.
 _LEAST_STATE = cython.declare(cython.double, 1e-140)
 _LEAST_FACTOR = cython.declare(cython.double, 1e-150)
+
 Bytes = npt.NDArray[np.uint8]
 
 
 @cython.cfunc
 def _line_width(n_rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return how long lines are: whole tiles."""
-    return (n_rows + 7) & -8
+    """Return how long lines are: whole tiles, and no power of two, as lines would push each other out of the cache."""
+    return (n_rows + 7) & -8 | 8
 
 
 @cython.final
@@ -59,6 +61,7 @@ class TreeLookup:
 
     def __init__(self, layout: Layout, slots: Indices) -> None:
         node: cython.Py_ssize_t
+        tree: cython.Py_ssize_t
         nodes = layout.tree_nodes
         trees: TreeArrays = TreeArrays(layout)
         self.trees = trees
@@ -76,17 +79,27 @@ class TreeLookup:
         self.kinds = np.where(emits, np.where(n_places > 0, _LOOKED_UP, _WEIGHED), _HIDDEN).astype(np.uint8)
         self.states = np.zeros(n_places.sum(), np.int32)
         self.is_same = np.zeros(len(nodes), np.uint8)
-        self.logs = np.full((n_places * of_parents).sum(), -np.inf)
-        self.probabilities = np.zeros(self.logs.shape[0])
-        self.n_slots = 1 + int(node_slots.max(initial=0))
+        self.log_starts = starts_of(np.where(n_places > 0, (n_places + 1) * (of_parents + 1), 0))
+        self.logs = np.zeros(self.log_starts[len(nodes)])
+        self.probabilities = np.zeros(self.table_starts[len(nodes)])
+        self.n_slots = 1 + int(node_slots[n_places > 0].max(initial=0))
         self.most_nodes = int(np.diff(layout.tree_starts).max(initial=0))
         firsts = np.asarray(trees.state_lines)[layout.tree_starts]
         self.most_states = int(np.diff(firsts).max(initial=0))
         self.n_lines = self.most_states + 2 * trees.most_states + 2 if len(nodes) else 0
+        self.is_complete = np.ones(len(layout.trees), np.uint8)
+        self.gets_small = np.zeros(len(nodes), np.uint8)
+        halves: cython.double[::1] = np.zeros(len(nodes))
         with cython.nogil:
             for node in range(self.kinds.shape[0]):
                 if self.kinds[node] == _LOOKED_UP:
                     self.prepare(node)
+            for node in range(self.kinds.shape[0] - 1, -1, -1):
+                self.plan_rescaling(node, halves)
+            for tree in range(self.is_complete.shape[0]):
+                for node in range(self.trees.starts[tree], self.trees.starts[tree + 1]):
+                    if self.kinds[node] != _LOOKED_UP:
+                        self.is_complete[tree] = False
 
     @cython.cfunc
     @cython.nogil
@@ -110,10 +123,9 @@ class TreeLookup:
                 value: cython.double = self.parameters[self.parameter_starts[unit] + k]
                 if n_states:
                     value += self.trees.log_weights[self.trees.tables[node] + j * n_states + own]
-                self.logs[start + j * n_places + k] = value
-        for k in range(start, self.table_starts[node + 1]):
-            # Rounding may have made a little more than a probability of it.
-            self.probabilities[k] = exponential(min(self.logs[k], 0.0))
+                self.logs[self.log_starts[node] + (j + 1) * (n_places + 1) + k + 1] = value
+                # Rounding may have made a little more than a probability of it.
+                self.probabilities[start + j * n_places + k] = exponential(min(value, 0.0))
 
     @cython.cfunc
     @cython.nogil
@@ -141,6 +153,37 @@ class TreeLookup:
                 self.is_same[node] = False
         return True
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def plan_rescaling(self, node: cython.Py_ssize_t, halves: cython.double[::1]) -> cython.void:
+        """Find out whether the states of a node's parent may have got too small after the message of the node.
+
+        `halves` has how many factors of a half the largest state of each node has got at most, since it was looked at.
+        """
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n_given: cython.Py_ssize_t = self.trees.n_states[parent] if parent >= 0 else 1
+        k: cython.Py_ssize_t
+        least: cython.double = 1.0
+        own: cython.double = 0.0
+        if parent < 0:
+            return
+        if self.kinds[node] == _LOOKED_UP:
+            for k in range(self.table_starts[node], self.table_starts[node + 1]):
+                if 0.0 < self.probabilities[k] < least:
+                    least = self.probabilities[k]
+            own = -log2(least)
+        elif self.trees.n_states[node] == 0:
+            own = _MOST_HALVES
+        least = 1.0
+        for k in range(self.trees.tables[node], self.trees.tables[node] + n_given * self.trees.n_states[node]):
+            if 0.0 < self.trees.weights[k] < least:
+                least = self.trees.weights[k]
+        halves[parent] += max(own, halves[node] - log2(least))
+        if halves[parent] > _MOST_HALVES:
+            self.gets_small[node] = True
+            halves[parent] = 16.0
+
     def hold(self, n_rows: int) -> tuple[Floats, Places, Bytes]:
         """Return memory to evaluate so many rows in."""
         width, most = _line_width(n_rows), self.trees.most_states
@@ -148,6 +191,7 @@ class TreeLookup:
         n_integers = (self.most_nodes + 1) * width + self.n_slots + self.most_nodes
         n_bytes = (self.most_nodes + 1) * width + self.most_nodes
         # What the last tile of the rows has beyond them is added up, too, and should be no number that takes longer.
+        n_bytes += (self.most_nodes + 1) * cython.sizeof(LookupTable)
         return np.zeros(n_numbers), np.empty(n_integers, np.int32), np.empty(n_bytes, np.uint8)
 
     @cython.cfunc
@@ -171,7 +215,8 @@ class TreeLookup:
         work.known = work.chosen + width
         work.n_missing = work.known + self.most_nodes * width
         work.n_unknown = work.n_missing + self.n_slots
-        work.suspect = cython.address(flags[0])
+        work.tables = cython.cast(cython.pointer[LookupTable], cython.address(flags[0]))
+        work.suspect = cython.address(flags[0]) + (self.most_nodes + 1) * cython.sizeof(LookupTable)
         work.informed = work.suspect + width
         work.is_open = work.informed + self.most_nodes * width
 
@@ -210,27 +255,87 @@ class TreeLookup:
         node: cython.Py_ssize_t
         r: cython.Py_ssize_t
         work.total, work.first, work.first_state = total, first, self.trees.state_lines[first]
+        self.look_up(first, end, work)
+        if self.is_complete[tree] and self.lacks_nothing(first, end, work):
+            return
         for r in range(work.n_rows):
-            total[r], work.factors[r], work.suspect[r] = 0.0, 1.0, False
+            work.factors[r], work.suspect[r] = 1.0, False
         for node in range(first, end):
             work.is_open[node - first] = False
-            work.n_unknown[node - first] = work.n_rows
-            if self.trees.n_states[node] and self.kinds[node] == _LOOKED_UP:
-                self.find_states(node, work)
-            elif self.trees.n_states[node] and self.kinds[node] == _WEIGHED:
+            if self.trees.n_states[node] and self.kinds[node] == _WEIGHED:
                 self.weigh_states(node, work)
         for node in range(end - 1, first - 1, -1):
-            if self.kinds[node] == _LOOKED_UP:
-                self.look_up(node, work)
-            elif self.trees.n_states[node] == 0:
-                self.weigh_parent(node, work)
             if work.is_open[node - first]:
                 self.sum_out(node, work)
+            parent: cython.Py_ssize_t = self.trees.parents[node]
+            if parent >= 0 and work.n_unknown[parent - first]:
+                if self.kinds[node] == _LOOKED_UP:
+                    self.tell_parent(node, work)
+            if self.kinds[node] == _WEIGHED and self.trees.n_states[node] == 0:
+                self.weigh_parent(node, work)
         for r in range(work.n_rows):
             total[r] += logarithm(work.factors[r])
         for r in range(work.n_rows):
             if work.suspect[r]:
                 self.evaluate_row(unit, r, work)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def lacks_nothing(
+        self, first: cython.Py_ssize_t, end: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.bint:
+        """Tell whether the rows have all categories of some nodes."""
+        node: cython.Py_ssize_t
+        for node in range(first, end):
+            if work.n_missing[self.node_slots[node]]:
+                return False
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def look_up(
+        self, first: cython.Py_ssize_t, end: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Write the log-probabilities of all categories that rows have of a tree, where they know the parent's, too."""
+        node: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        sums = cython.declare(cython.double[16])
+        for node in range(first, end):
+            work.n_unknown[node - first] = work.n_rows
+            if self.trees.n_states[node] and self.kinds[node] == _LOOKED_UP:
+                self.find_states(node, work)
+        for node in range(end - 1, first, -1):
+            if self.kinds[node] == _LOOKED_UP and self.kinds[self.trees.parents[node]] == _LOOKED_UP:
+                table = cython.address(work.tables[n])
+                table.n_columns = cython.cast(cython.int, self.n_places[node] + 1)
+                table.logs = cython.address(self.logs[self.log_starts[node]]) + table.n_columns + 1
+                table.places, table.states = self.places(node, work), self.known(self.trees.parents[node], work)
+                n += 1
+        # Sums are added up for sixteen rows at a time, which stay in the processor's registers.
+        for r in range(0, work.n_rows - 15, 16):
+            for k in range(16):
+                sums[k] = 0.0
+            for i in range(n):
+                own: LookupTable = work.tables[i]
+                for k in range(16):
+                    sums[k] += own.logs[own.states[r + k] * own.n_columns + own.places[r + k]]
+            for k in range(16):
+                work.total[r + k] = sums[k]
+        for r in range(work.n_rows & -16, work.n_rows):
+            work.total[r] = 0.0
+            for i in range(n):
+                own = work.tables[i]
+                work.total[r] += own.logs[own.states[r] * own.n_columns + own.places[r]]
+        if self.kinds[first] == _LOOKED_UP:
+            logs = cython.address(self.logs[self.log_starts[first]]) + self.n_places[first] + 2
+            places = self.places(first, work)
+            for r in range(work.n_rows):
+                work.total[r] += logs[places[r]]
 
     @cython.cfunc
     @cython.nogil
@@ -370,41 +475,8 @@ class TreeLookup:
         for r in range(work.n_rows):
             if numbers[r] == numbers[r] and (n_unknown == work.n_rows or states[r] < 0):
                 informed[r] = True
-        self.rescale(parent, cython.NULL, work.n_rows, work)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def look_up(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
-        """Take in the categories that rows have of a node's variable."""
-        parent: cython.Py_ssize_t = self.trees.parents[node]
-        n_unknown: cython.Py_ssize_t = 0 if parent < 0 else work.n_unknown[parent - work.first]
-        n_missing: cython.Py_ssize_t = work.n_missing[self.node_slots[node]]
-        n_places: cython.int = cython.cast(cython.int, self.n_places[node])
-        r: cython.Py_ssize_t
-        at: cython.Py_ssize_t
-        if n_missing == work.n_rows:
-            return
-        places, total = self.places(node, work), work.total
-        logs = cython.address(self.logs[self.table_starts[node]])
-        if parent < 0:
-            for r in range(work.n_rows):
-                value = logs[max(places[r], 0)]
-                total[r] += value if places[r] >= 0 else 0.0
-            return
-        if n_unknown < work.n_rows:
-            states = self.known(parent, work)
-            if n_missing + n_unknown == 0:
-                for r in range(work.n_rows):
-                    total[r] += logs[states[r] * n_places + places[r]]
-            else:
-                for r in range(work.n_rows):
-                    at = states[r] * n_places + places[r]
-                    both: cython.bint = (states[r] >= 0) & (places[r] >= 0)
-                    value = logs[at if both else 0]
-                    total[r] += value if both else 0.0
-        if n_unknown:
-            self.tell_parent(node, work)
+        if self.gets_small[node]:
+            self.rescale(parent, cython.NULL, work.n_rows, work)
 
     @cython.cfunc
     @cython.nogil
@@ -418,6 +490,8 @@ class TreeLookup:
         i: cython.Py_ssize_t
         r: cython.Py_ssize_t
         state: cython.Py_ssize_t
+        if work.n_missing[self.node_slots[node]] == work.n_rows:
+            return
         self.open_node(parent, work)
         places, chosen = self.places(node, work), work.chosen
         if work.n_unknown[parent - work.first] == work.n_rows:
@@ -431,14 +505,14 @@ class TreeLookup:
                 n += (places[r] >= 0) & (states[r] < 0)
         probabilities = cython.address(self.probabilities[self.table_starts[node]])
         lines = self.lines(parent, work)
-        for state in range(self.trees.n_states[parent]):
-            for i in range(n):
-                lines[chosen[i]] *= probabilities[places[chosen[i]]]
-            lines += work.width
-            probabilities += n_places
+        n_states: cython.Py_ssize_t = self.trees.n_states[parent]
         for i in range(n):
-            informed[chosen[i]] = True
-        self.rescale(parent, chosen, n, work)
+            r = chosen[i]
+            informed[r] = True
+            for state in range(n_states):
+                lines[state * work.width + r] *= probabilities[state * n_places + places[r]]
+        if self.gets_small[node]:
+            self.rescale(parent, chosen, n, work)
 
     @cython.cfunc
     @cython.nogil
@@ -496,7 +570,8 @@ class TreeLookup:
                     line[work.chosen[i]] *= own[i]
         for i in range(n):
             informed[work.chosen[i]] = True
-        self.rescale(parent, cython.NULL if every else work.chosen, n, work)
+        if self.gets_small[node]:
+            self.rescale(parent, cython.NULL if every else work.chosen, n, work)
 
     @cython.cfunc
     @cython.nogil
@@ -510,20 +585,20 @@ class TreeLookup:
         state: cython.Py_ssize_t
         informed = work.informed + (node - work.first) * work.width
         parents, weights = self.known(self.trees.parents[node], work), self.table(node)
-        lines, sums, chosen = self.lines(node, work), work.messages, work.chosen
+        lines, chosen = self.lines(node, work), work.chosen
         for r in range(work.n_rows):
             chosen[n] = r
             n += (informed[r] != 0) & (parents[r] >= 0)
         for i in range(n):
-            sums[i] = 0.0
-        for state in range(n_states):
-            for i in range(n):
-                sums[i] += weights[parents[chosen[i]] * n_states + state] * lines[state * work.width + chosen[i]]
-        for i in range(n):
-            if sums[i] < _LEAST_SUM:
-                work.suspect[chosen[i]] = True
+            r = chosen[i]
+            own = weights + parents[r] * n_states
+            total = 0.0
+            for state in range(n_states):
+                total += own[state] * lines[state * work.width + r]
+            if total < _LEAST_SUM:
+                work.suspect[r] = True
             else:
-                _multiply(work, chosen[i], sums[i])
+                _multiply(work, r, total)
 
     @cython.cfunc
     @cython.nogil
