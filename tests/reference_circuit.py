@@ -228,7 +228,7 @@ class _Tree:
         return smoothed(counts, self.settings.alpha, self.settings.beta, self._alone(v))
 
     def _line(self, v, probabilities):
-        """Return how likely the states of a variable are: each outcome that some record has, then all others together."""
+        """Return how likely states are: each outcome that some record has, then all others together."""
         *known, unseen = probabilities
         by_outcome = dict(zip(self.outcomes[v], known, strict=True))
         rest = 0.0

@@ -182,7 +182,11 @@ NORMAL = [-INF, INF, 0.0, 0.0, 1.0]
             [None],
             r"unit 1 .*only inputs and trees have parameters",
         ),
-        (raw([3, 1], [0, -1], [[], [0]], [[], [-1.0]], [NORMAL, []]), [None], r"unit 1 .*a product or a tree has weights"),
+        (
+            raw([3, 1], [0, -1], [[], [0]], [[], [-1.0]], [NORMAL, []]),
+            [None],
+            r"unit 1 .*a product or a tree has weights",
+        ),
         (raw([3, 1], [0, 0], [[], [0]], [[], [0.0]], [NORMAL, []]), [None], r"unit 1 .*only inputs have a variable"),
         (raw([3], [0, 0], [[]], [[]], [NORMAL]), [None], "not one variable for each unit"),
         (raw([3, 1], [0, -1], [[], [0]], [[], []], [NORMAL, []]), [None], "not one weight for each child"),

@@ -211,4 +211,4 @@ class ArrayReader:
                     else:
                         self.known.find(column, cells, start, end, cython.address(places[slot, 0]))
                 start = end
-        return n_infinite == 0
+        return bool(n_infinite == 0)

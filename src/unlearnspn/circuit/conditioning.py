@@ -174,7 +174,9 @@ def _posterior(log_weights: Floats, values: Floats, owners: Members, n_owners: i
     """
     weights = log_weights.copy()
     # Where all are impossible, weights stay as they are: nothing comes down to there.
-    possible = (weights > -np.inf) & (_largest(np.where(weights > -np.inf, values, -np.inf), owners, n_owners) > -np.inf)
+    possible = (weights > -np.inf) & (
+        _largest(np.where(weights > -np.inf, values, -np.inf), owners, n_owners) > -np.inf
+    )
     owners, own = owners[possible], values[possible]
     terms = weights[possible] + (own - _largest(own, owners, n_owners))
     terms -= _largest(terms, owners, n_owners)

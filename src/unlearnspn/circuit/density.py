@@ -75,7 +75,7 @@ class Evaluator:
         memory: cython.double[::1] = np.empty((self.n_lines + self.room) * width)
         values = cython.address(memory[0])
         block: Block = Block(values, width, first_row, width, values + self.n_lines * width)
-        workspace: Workspace
+        workspace = cython.declare(Workspace)
         held = lookup.hold(width)
         lookup.point(held, width, cython.address(workspace))
         done: cython.Py_ssize_t = 0

@@ -82,6 +82,7 @@ cdef class TreeLookup:
     cdef void begin(self, Rows rows, Py_ssize_t start, Py_ssize_t n_rows, Workspace* work) noexcept nogil
     cdef void evaluate(self, Py_ssize_t unit, double* total, Workspace* work) noexcept nogil
     cdef bint lacks_nothing(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
+    cdef Py_ssize_t find_tables(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
     cdef void look_up(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
     cdef PlaceNumbers places(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef PlaceNumbers known(self, Py_ssize_t node, Workspace* work) noexcept nogil
@@ -94,6 +95,9 @@ cdef class TreeLookup:
     cdef void weigh_parent(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void tell_parent(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void sum_out(self, Py_ssize_t node, Workspace* work) noexcept nogil
+    cdef Py_ssize_t choose_unknown(self, Py_ssize_t node, Workspace* work) noexcept nogil
+    cdef double* gather(self, Py_ssize_t node, Py_ssize_t n, Workspace* work) noexcept nogil
+    cdef void pass_on(self, Py_ssize_t node, Py_ssize_t n, Workspace* work) noexcept nogil
     cdef void sum_out_below_known(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void rescale(self, Py_ssize_t node, PlaceNumbers chosen, Py_ssize_t n, Workspace* work) noexcept nogil
     cdef void evaluate_row(self, Py_ssize_t unit, Py_ssize_t row, Workspace* work) noexcept nogil

@@ -21,7 +21,7 @@ from cython.cimports.unlearnspn.circuit.log_sums import Weights
 from cython.cimports.unlearnspn.circuit.tree_lookup import LookupTable, Workspace
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
 
-from unlearnspn.circuit.expressions import N_INPUTS, N_STATES, PARENT, Unit
+from unlearnspn.circuit.expressions import N_INPUTS, PARENT, Unit
 from unlearnspn.circuit.inputs import Floats, Places
 from unlearnspn.circuit.layout import Indices, Layout, starts_of
 
@@ -245,9 +245,7 @@ class TreeLookup:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def evaluate(
-        self, unit: cython.Py_ssize_t, total: cython.p_double, work: cython.pointer[Workspace]
-    ) -> cython.void:
+    def evaluate(self, unit: cython.Py_ssize_t, total: cython.p_double, work: cython.pointer[Workspace]) -> cython.void:
         """Write the log-densities of the rows under a tree."""
         tree: cython.Py_ssize_t = self.trees.numbers[unit]
         first: cython.Py_ssize_t = self.trees.starts[tree]
@@ -267,11 +265,9 @@ class TreeLookup:
         for node in range(end - 1, first - 1, -1):
             if work.is_open[node - first]:
                 self.sum_out(node, work)
-            parent: cython.Py_ssize_t = self.trees.parents[node]
-            if parent >= 0 and work.n_unknown[parent - first]:
-                if self.kinds[node] == _LOOKED_UP:
-                    self.tell_parent(node, work)
-            if self.kinds[node] == _WEIGHED and self.trees.n_states[node] == 0:
+            if self.kinds[node] == _LOOKED_UP:
+                self.tell_parent(node, work)
+            elif self.trees.n_states[node] == 0:
                 self.weigh_parent(node, work)
         for r in range(work.n_rows):
             total[r] += logarithm(work.factors[r])
@@ -295,16 +291,12 @@ class TreeLookup:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def look_up(
+    def find_tables(
         self, first: cython.Py_ssize_t, end: cython.Py_ssize_t, work: cython.pointer[Workspace]
-    ) -> cython.void:
-        """Write the log-probabilities of all categories that rows have of a tree, where they know the parent's, too."""
+    ) -> cython.Py_ssize_t:
+        """Find out which states are known, and what can be looked up in which tables; return how many these are."""
         node: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        r: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         n: cython.Py_ssize_t = 0
-        sums = cython.declare(cython.double[16])
         for node in range(first, end):
             work.n_unknown[node - first] = work.n_rows
             if self.trees.n_states[node] and self.kinds[node] == _LOOKED_UP:
@@ -316,6 +308,18 @@ class TreeLookup:
                 table.logs = cython.address(self.logs[self.log_starts[node]]) + table.n_columns + 1
                 table.places, table.states = self.places(node, work), self.known(self.trees.parents[node], work)
                 n += 1
+        return n
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def look_up(self, first: cython.Py_ssize_t, end: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Write the log-probabilities of all categories that rows have of a tree, where they know the parent's, too."""
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        sums = cython.declare(cython.double[16])
+        n: cython.Py_ssize_t = self.find_tables(first, end, work)
         # Sums are added up for sixteen rows at a time, which stay in the processor's registers.
         for r in range(0, work.n_rows - 15, 16):
             for k in range(16):
@@ -484,6 +488,8 @@ class TreeLookup:
     def tell_parent(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
         """Multiply the states of a parent, where it is not known, by what they make of a category that is."""
         parent: cython.Py_ssize_t = self.trees.parents[node]
+        if parent < 0 or work.n_unknown[parent - work.first] == 0:
+            return
         n_places: cython.Py_ssize_t = self.n_places[node]
         informed = work.informed + (parent - work.first) * work.width
         n: cython.Py_ssize_t = 0
@@ -518,60 +524,87 @@ class TreeLookup:
     @cython.nogil
     @cython.exceptval(check=False)
     def sum_out(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
-        """Sum the states of a node out, in rows that do not know it, but something below it."""
+        """Sum the states of a node out, in rows that do not know it, but something of it or below it."""
         parent: cython.Py_ssize_t = self.trees.parents[node]
-        n_states: cython.Py_ssize_t = self.trees.n_states[node]
         n_messages: cython.Py_ssize_t = 1 if parent < 0 else self.trees.n_states[parent]
-        n: cython.Py_ssize_t = 0
         i: cython.Py_ssize_t
-        r: cython.Py_ssize_t
-        state: cython.Py_ssize_t
         message: cython.Py_ssize_t
-        informed = work.informed + (node - work.first) * work.width
         if parent >= 0 and work.n_unknown[parent - work.first] < work.n_rows:
             self.sum_out_below_known(node, work)
-            states = self.known(parent, work)
-            for r in range(work.n_rows):
-                work.chosen[n] = r
-                n += (informed[r] != 0) & (states[r] < 0)
-        else:
-            for r in range(work.n_rows):
-                work.chosen[n] = r
-                n += informed[r] != 0
+        n: cython.Py_ssize_t = self.choose_unknown(node, work)
         if n == 0:
             return
-        every: cython.bint = n == work.n_rows
-        lines = self.lines(node, work)
-        if not every:
-            for state in range(n_states):
-                for i in range(n):
-                    work.parts[state * work.width + i] = lines[state * work.width + work.chosen[i]]
-            lines = work.parts
-        _add_up(lines, n, n_states, n_messages, self.table(node), work.messages, work.width)
+        lines = self.gather(node, n, work)
+        _add_up(lines, n, self.trees.n_states[node], n_messages, self.table(node), work.messages, work.width)
         for message in range(n_messages):
             own = work.messages + message * work.width
             for i in range(n):
                 if own[i] < _LEAST_SUM:
                     work.suspect[work.chosen[i]] = True
-        if parent < 0:
-            for i in range(n):
-                _multiply(work, work.chosen[i], work.messages[i])
+        if parent >= 0:
+            self.pass_on(node, n, work)
             return
+        for i in range(n):
+            _multiply(work, work.chosen[i], work.messages[i])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def choose_unknown(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.Py_ssize_t:
+        """Choose the rows that know something of a node or below it, but not its parent's state; return how many."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n: cython.Py_ssize_t = 0
+        r: cython.Py_ssize_t
+        informed = work.informed + (node - work.first) * work.width
+        if parent < 0 or work.n_unknown[parent - work.first] == work.n_rows:
+            for r in range(work.n_rows):
+                work.chosen[n] = r
+                n += informed[r] != 0
+        else:
+            states = self.known(parent, work)
+            for r in range(work.n_rows):
+                work.chosen[n] = r
+                n += (informed[r] != 0) & (states[r] < 0)
+        return n
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def gather(self, node: cython.Py_ssize_t, n: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.p_double:
+        """Return lines of a node's states for the rows that are chosen."""
+        i: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        lines = self.lines(node, work)
+        if n == work.n_rows:
+            return lines
+        for state in range(self.trees.n_states[node]):
+            for i in range(n):
+                work.parts[state * work.width + i] = lines[state * work.width + work.chosen[i]]
+        return work.parts
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def pass_on(self, node: cython.Py_ssize_t, n: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Multiply the states of a node's parent by messages, in the rows that are chosen."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        i: cython.Py_ssize_t
+        message: cython.Py_ssize_t
         self.open_node(parent, work)
-        above = self.lines(parent, work)
         informed = work.informed + (parent - work.first) * work.width
-        for message in range(n_messages):
-            line, own = above + message * work.width, work.messages + message * work.width
-            if every:
+        lines, chosen = self.lines(parent, work), work.chosen
+        for message in range(self.trees.n_states[parent]):
+            line, own = lines + message * work.width, work.messages + message * work.width
+            if n == work.n_rows:
                 for i in range(n):
                     line[i] *= own[i]
             else:
                 for i in range(n):
-                    line[work.chosen[i]] *= own[i]
+                    line[chosen[i]] *= own[i]
         for i in range(n):
-            informed[work.chosen[i]] = True
+            informed[chosen[i]] = True
         if self.gets_small[node]:
-            self.rescale(parent, cython.NULL if every else work.chosen, n, work)
+            self.rescale(parent, cython.NULL if n == work.n_rows else chosen, n, work)
 
     @cython.cfunc
     @cython.nogil
@@ -677,9 +710,7 @@ def _multiply(work: cython.pointer[Workspace], row: cython.Py_ssize_t, factor: c
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _take_largest(
-    lines: cython.p_double, n_lines: cython.Py_ssize_t, work: cython.pointer[Workspace]
-) -> cython.void:
+def _take_largest(lines: cython.p_double, n_lines: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
     """Take the largest of some log-densities of each row into its total, and leave all relative to that."""
     i: cython.Py_ssize_t
     r: cython.Py_ssize_t

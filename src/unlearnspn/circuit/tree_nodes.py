@@ -87,11 +87,9 @@ def _without_impossible(nodes: Sequence[TreeNode]) -> list[TreeNode]:
     possible: list[npt.NDArray[np.bool_]] = []
     for parent, table, inputs in nodes:
         lines = possible[parent] if parent >= 0 else np.ones(1, np.bool_)
-        own = lines
-        if table is not None:
-            own = (table[lines] > -np.inf).any(axis=0)
-            table = table[lines][:, own]
-        left.append(TreeNode(parent, table, tuple([part for part, keep in zip(inputs, own, strict=False) if keep])))
+        own = lines if table is None else np.asarray((table[lines] > -np.inf).any(axis=0))
+        kept = tuple([part for part, keep in zip(inputs, own, strict=False) if keep])
+        left.append(TreeNode(parent, None if table is None else table[lines][:, own], kept))
         possible.append(own)
     return left
 

@@ -113,7 +113,9 @@ def _check_trees(layout: Layout) -> None:
     fits = (n_inputs == needed) | ((n_inputs == 0) & (n_states > 0))
     _require_of(layout, owners, fits & (~is_first | (n_states > 0)), "a node does not have an input for each state")
     totals = np.add.reduceat(n_inputs, layout.tree_starts[:-1])
-    _require_of(layout, units, totals == np.diff(layout.child_starts)[units], "its inputs are not divided among its nodes")
+    _require_of(
+        layout, units, totals == np.diff(layout.child_starts)[units], "its inputs are not divided among its nodes"
+    )
     children = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
     below = layout.units[children] == Unit.TREE
     _require_of(layout, children[below], is_input(layout.units[layout.children[below]]), "a tree has only inputs")
@@ -123,7 +125,10 @@ def _check_trees(layout: Layout) -> None:
     sizes = table_sizes(nodes)
     totals = np.add.reduceat(sizes, layout.tree_starts[:-1])
     _require_of(
-        layout, units, totals == np.diff(layout.parameter_starts)[units], "its tables do not have the size that they need"
+        layout,
+        units,
+        totals == np.diff(layout.parameter_starts)[units],
+        "its tables do not have the size that they need",
     )
     _check_tables(layout, owners, sizes, np.repeat(n_states, sizes))
 

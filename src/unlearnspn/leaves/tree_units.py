@@ -1,7 +1,7 @@
 """A Chow-Liu tree as a unit of a circuit.
 
 The states of a variable are what those that follow depend on: every outcome that some record has, and all others
-together if there are any. A category on which nothing depends has no states: all that matters is how likely it is, given
+together if there are any. A category on which nothing depends has no states: all that matters is how likely it is given
 each state of its parent.
 """
 
@@ -178,9 +178,8 @@ class _Writer:
         """Write the log-probabilities of a simple variable, given each state of its parent."""
         size: cython.Py_ssize_t = self.n_outcomes(v)
         line: cython.Py_ssize_t = self.table_starts[v]
-        j: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        for j in range(self.n_given(v)):
+        for _ in range(self.n_given(v)):
             for k in range(size + 1):
                 parameters[at + k] = self.logs[line + k]
             at += size + 1
@@ -230,17 +229,14 @@ class _Writer:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def write_table(
-        self, v: cython.Py_ssize_t, log_tables: cython.double[::1], at: cython.Py_ssize_t
-    ) -> cython.void:
+    def write_table(self, v: cython.Py_ssize_t, log_tables: cython.double[::1], at: cython.Py_ssize_t) -> cython.void:
         """Write the log-probabilities of what some record has, and of all else together if there is such."""
         first: cython.Py_ssize_t = self.outcomes[v]
         size: cython.Py_ssize_t = self.n_outcomes(v)
         line: cython.Py_ssize_t = self.table_starts[v]
         end: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        for j in range(self.n_given(v)):
+        for _ in range(self.n_given(v)):
             end = at + self.n_lines[v]
             for k in range(size):
                 if self.counts[first + k]:
