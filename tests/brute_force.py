@@ -160,7 +160,7 @@ class _Tree:
         number = np.flatnonzero(layout.units == Unit.TREE).tolist().index(unit)
         nodes = layout.tree_nodes[layout.tree_starts[number] : layout.tree_starts[number + 1]].tolist()
         inputs, entries = iter(inputs), iter(layout.parameters_of(unit).tolist())
-        self.mix, self.nothing = mix, np.zeros(())
+        self.mix, self.nothing, self.done = mix, np.zeros(()), {}
         self.children = [[child for child, (parent, *_) in enumerate(nodes) if parent == v] for v in range(len(nodes))]
         self.inputs, self.tables = [], []
         for parent, n_states, n_inputs in nodes:
@@ -174,8 +174,10 @@ class _Tree:
         return self.mix([self._of_state(v, state) + own for state, own in enumerate(self.tables[v][given])])
 
     def _of_state(self, v, state):
-        own = self.inputs[v][state] if self.inputs[v] else self.nothing
-        return sum((self.value(child, state) for child in self.children[v]), own)
+        if (v, state) not in self.done:
+            own = self.inputs[v][state] if self.inputs[v] else self.nothing
+            self.done[v, state] = sum((self.value(child, state) for child in self.children[v]), own)
+        return self.done[v, state]
 
 
 class _Bins:
