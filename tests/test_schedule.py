@@ -13,7 +13,7 @@ from unlearnspn.circuit.expressions import Sum, Unit, mixture, numeric, product
 from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import lower
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.circuit.tree_lookup import TreeLookup
+from unlearnspn.circuit.tree_lookup import TreeLookups
 
 
 def gaussian(variable, mean):
@@ -23,7 +23,7 @@ def gaussian(variable, mean):
 def log_densities(layout, numbers):
     """Evaluate a circuit of numbers by its schedule."""
     densities, places = np.empty(numbers.shape[1]), np.zeros((1, numbers.shape[1]), np.int32)
-    trees = TreeLookup(layout, layout.variables)
+    trees = TreeLookups([], 0)
     Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(trees, numbers, places, 0, densities)
     return densities
 
@@ -98,7 +98,7 @@ def test_only_rows_from_the_first_on_are_evaluated():
     layout = lower(chain(3, 4, some_weights(0)))
     numbers = np.random.default_rng(0).normal(5.0, 6.0, (3, 700))
     densities, places = np.empty(500), np.zeros((1, 700), np.int32)
-    trees = TreeLookup(layout, layout.variables)
+    trees = TreeLookups([], 0)
     Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(trees, numbers, places, 123, densities)
     assert densities.tobytes() == log_densities(layout, numbers)[123:623].tobytes()
 

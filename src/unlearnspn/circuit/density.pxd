@@ -1,6 +1,6 @@
 from unlearnspn.circuit.inputs cimport Rows
 from unlearnspn.circuit.log_sums cimport Parts
-from unlearnspn.circuit.tree_lookup cimport TreeLookup, Workspace
+from unlearnspn.circuit.tree_lookup cimport TreeLookups, Workspace
 from unlearnspn.circuit.tree_messages cimport TreeArrays
 
 
@@ -32,7 +32,7 @@ cdef class Evaluator:
     cdef TreeArrays trees
     cdef double* line(self, Py_ssize_t unit, Block block) noexcept nogil
     cdef Parts parts(self, Py_ssize_t unit, Block block) noexcept nogil
-    cdef void evaluate(self, TreeLookup lookup, Rows rows, Block block, Workspace* workspace) noexcept nogil
+    cdef void evaluate(self, TreeLookups lookup, Rows rows, Block block, Workspace* workspace) noexcept nogil
     cdef void add(self, Py_ssize_t unit, Rows rows, Block block, double* total) noexcept nogil
     cdef void multiply(self, Py_ssize_t unit, Rows rows, Block block) noexcept nogil
     cdef void mix(self, Py_ssize_t unit, Block block) noexcept nogil

@@ -6,6 +6,8 @@ Every operation is done row by row, so that a row's result depends neither on th
 
 from __future__ import annotations
 
+from typing import cast
+
 import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, isnan
@@ -14,7 +16,7 @@ from cython.cimports.unlearnspn.circuit.density import Block
 from cython.cimports.unlearnspn.circuit.inputs import Rows, add_to_rows
 from cython.cimports.unlearnspn.circuit.log_densities import Numbers
 from cython.cimports.unlearnspn.circuit.log_sums import Parts, add_up, compare_parts, pick_best
-from cython.cimports.unlearnspn.circuit.tree_lookup import TreeLookup, Workspace
+from cython.cimports.unlearnspn.circuit.tree_lookup import TreeLookups, Workspace
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
 from cython.cimports.unlearnspn.const_types import const_float64, const_int32
 
@@ -38,10 +40,11 @@ _LARGEST_BLOCK = cython.declare(cython.Py_ssize_t, 512)
 class Evaluator:
     """A circuit prepared for the evaluation of its units, as a schedule says.
 
-    `slots` has the line of each input's variable among the columns of its kind.
+    `slots` has the line of each input's variable among the columns of its kind, and the number of each tree. `trees`
+    are what is inside these, unless they are evaluated by somebody else.
     """
 
-    def __init__(self, layout: Layout, slots: Indices, schedule: Schedule) -> None:
+    def __init__(self, layout: Layout, slots: Indices, schedule: Schedule, trees: TreeArrays | None = None) -> None:
         self.units = layout.units
         self.slots = slots
         self.child_starts = layout.child_starts
@@ -53,11 +56,11 @@ class Evaluator:
         self.lines = schedule.lines
         self.child_lines = schedule.lines[layout.children].astype(np.int32)
         self.n_lines = schedule.n_lines
-        self.trees = TreeArrays(layout)
-        self.room = max(2 + int(np.diff(layout.child_starts).max()), self.trees.room)
+        self.trees = cast(TreeArrays, trees)
+        self.room = max(2 + int(np.diff(layout.child_starts).max()), 0 if trees is None else trees.room)
 
     def log_density(
-        self, lookup: TreeLookup, numbers: Floats, places: Places, first_row: int, densities: Floats
+        self, lookup: TreeLookups, numbers: Floats, places: Places, first_row: int, densities: Floats
     ) -> None:
         """Write the log-density of as many rows as there is room for, from the first on.
 
@@ -110,7 +113,7 @@ class Evaluator:
     @cython.nogil
     @cython.exceptval(check=False)
     def evaluate(
-        self, lookup: TreeLookup, rows: Rows, block: Block, workspace: cython.pointer[Workspace]
+        self, lookup: TreeLookups, rows: Rows, block: Block, workspace: cython.pointer[Workspace]
     ) -> cython.void:
         """Write the values of all units that are kept; other inputs are added straight into their products."""
         u: cython.Py_ssize_t
@@ -123,7 +126,7 @@ class Evaluator:
             elif self.units[u] == _PRODUCT:
                 self.multiply(u, rows, block)
             elif self.units[u] == _TREE:
-                lookup.evaluate(u, self.line(u, block), workspace)
+                lookup.evaluate(self.slots[u], self.line(u, block), workspace)
             else:
                 _fill(self.line(u, block), block.n_rows, 0.0)
                 self.add(u, rows, block, self.line(u, block))
@@ -203,7 +206,7 @@ def combine(layout: Layout, values: Floats) -> None:
 
     There are as many lines as `n_value_lines` says.
     """
-    evaluator: Evaluator = Evaluator(layout, layout.variables, Schedule.of_every_unit(layout))
+    evaluator: Evaluator = Evaluator(layout, layout.variables, Schedule.of_every_unit(layout), TreeArrays(layout))
     cases: cython.double[:, ::1] = values
     n_cases: cython.Py_ssize_t = cases.shape[1]
     if n_cases == 0:
@@ -237,7 +240,7 @@ def unit_values(
     so they compare as they would, and log-densities far from the data do not outweigh everything else.
     Where a sum is to `maximise`, its value is that of the best part.
     """
-    evaluator: Evaluator = Evaluator(layout, slots, Schedule.of_every_unit(layout))
+    evaluator: Evaluator = Evaluator(layout, slots, Schedule.of_every_unit(layout), TreeArrays(layout))
     number_lines: const_float64[:, ::1] = numbers
     place_lines: const_int32[:, ::1] = places
     missing_values: const_float64[::1] = absent

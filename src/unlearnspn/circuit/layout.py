@@ -117,6 +117,16 @@ def is_input(units: Units) -> npt.NDArray[np.bool_]:
 
 def lower(root: Expression) -> Layout:
     """Write an expression into arrays: every unit once, each product and each tree right after its inputs."""
+    layout, trees = _lower(root, with_trees=True)
+    return _with_trees(layout, trees) if trees else layout
+
+
+def outline(root: Expression) -> tuple[Layout, list[Tree]]:
+    """Write an expression into arrays but for what is inside trees; return these, too, in the order of their units."""
+    return _lower(root, with_trees=False)
+
+
+def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
     places: dict[int, int] = {}
     units: list[Inputs] = []
     trees: list[Tree] = []
@@ -130,6 +140,10 @@ def lower(root: Expression) -> Layout:
             children.extend([places[id(child)] for child in part.parts])
             child_counts.append(len(part.parts))
             log_weights.extend(part.log_weights)
+        elif isinstance(part, Tree) and not with_trees:
+            units.append(_TREE)
+            trees.append(part)
+            child_counts.append(0)
         else:
             n_inputs = part.inputs.number
             inner = part.inner if isinstance(part, Product) else ()
@@ -143,8 +157,40 @@ def lower(root: Expression) -> Layout:
             n_units += n_inputs
         places[id(part)] = n_units
         n_units += 1
-    layout = _layout(units, child_counts, children, log_weights)
-    return _with_trees(layout, trees) if trees else layout
+    return _layout(units, child_counts, children, log_weights), trees
+
+
+def outline_of(layout: Layout) -> tuple[Layout, list[Tree]]:
+    """Return what `outline` gives of the expression that was written into a layout."""
+    if not len(layout.trees):
+        return layout, []
+    counts = np.diff(layout.parameter_starts)
+    trees = [_tree_at(layout, number, unit, counts) for number, unit in enumerate(layout.trees.tolist())]
+    users = np.repeat(layout.units, np.diff(layout.child_starts))
+    keep = ~is_input(layout.units)
+    keep[layout.children[users != Unit.TREE]] = True
+    keep[-1] = True
+    is_plain = keep & (layout.units != Unit.TREE)
+    child_counts = np.where(is_plain, np.diff(layout.child_starts), 0)[keep]
+    parameter_counts = np.where(is_plain, counts, 0)
+    left = Layout(
+        layout.units[keep],
+        layout.variables[keep],
+        starts_of(child_counts),
+        (np.cumsum(keep) - 1)[layout.children[users != Unit.TREE]].astype(np.int32),
+        layout.log_weights[users != Unit.TREE],
+        starts_of(parameter_counts[keep]),
+        layout.parameters[np.repeat(is_plain, counts)],
+    )
+    return left, trees
+
+
+def _tree_at(layout: Layout, number: int, unit: int, counts: Starts) -> Tree:
+    """Return a tree, given its number among the trees and among the units."""
+    inputs = layout.children_of(unit)
+    parameters = [layout.parameters_of(part) for part in inputs.tolist()]
+    packed = Inputs(layout.units[inputs], layout.variables[inputs], counts[inputs], np.concatenate(parameters))
+    return Tree(layout.nodes_of(number), layout.parameters_of(unit), packed)
 
 
 def _layout(lines: list[Inputs], child_counts: array[int], children: array[int], log_weights: array[float]) -> Layout:
@@ -174,11 +220,11 @@ def _tree_line(tree: Tree) -> Inputs:
 
 
 def _inner(unit: Unit) -> Inputs:
-    """Return the line of a sum or a product."""
+    """Return the line of a sum, a product, or a tree that is not looked into."""
     return Inputs(np.array([unit], np.uint8), np.array([-1], np.int32), np.zeros(1, np.int64), np.zeros(0))
 
 
-_SUM, _PRODUCT = _inner(Unit.SUM), _inner(Unit.PRODUCT)
+_SUM, _PRODUCT, _TREE = _inner(Unit.SUM), _inner(Unit.PRODUCT), _inner(Unit.TREE)
 
 
 def starts_of(counts: npt.NDArray[np.int64]) -> Starts:

@@ -67,20 +67,15 @@ cdef class TreeLookup:
     cdef double[::1] probabilities
     cdef const long long[::1] log_starts
     cdef double[::1] logs
-    # Of each tree whether all its nodes are looked up; of each node whether its parent's states may get too small.
-    cdef unsigned char[::1] is_complete
+    # Whether all its nodes are looked up; of each node whether its parent's states may get too small.
+    cdef bint is_complete
     cdef unsigned char[::1] gets_small
-    cdef Py_ssize_t n_slots
-    cdef Py_ssize_t most_nodes
-    cdef Py_ssize_t most_states
-    # How many lines of numbers a tree takes.
-    cdef readonly Py_ssize_t n_lines
+    # How many states all nodes have together.
+    cdef Py_ssize_t n_states
     cdef void prepare(self, Py_ssize_t node) noexcept nogil
     cdef bint prepare_states(self, Py_ssize_t node) noexcept nogil
     cdef void plan_rescaling(self, Py_ssize_t node, double[::1] halves) noexcept nogil
-    cdef void point(self, tuple held, Py_ssize_t n_rows, Workspace* work)
-    cdef void begin(self, Rows rows, Py_ssize_t start, Py_ssize_t n_rows, Workspace* work) noexcept nogil
-    cdef void evaluate(self, Py_ssize_t unit, double* total, Workspace* work) noexcept nogil
+    cdef void evaluate(self, double* total, Workspace* work) noexcept nogil
     cdef bint lacks_nothing(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
     cdef Py_ssize_t find_tables(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
     cdef void look_up(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
@@ -100,4 +95,22 @@ cdef class TreeLookup:
     cdef void pass_on(self, Py_ssize_t node, Py_ssize_t n, Workspace* work) noexcept nogil
     cdef void sum_out_below_known(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void rescale(self, Py_ssize_t node, PlaceNumbers chosen, Py_ssize_t n, Workspace* work) noexcept nogil
-    cdef void evaluate_row(self, Py_ssize_t unit, Py_ssize_t row, Workspace* work) noexcept nogil
+    cdef void evaluate_row(self, Py_ssize_t row, Workspace* work) noexcept nogil
+
+
+cdef class TreeLookups:
+    cdef list lookups
+    # The same, for compiled code that holds no lock.
+    cdef void** pointers
+    cdef Py_ssize_t n_slots
+    # The most that a tree has.
+    cdef Py_ssize_t most_nodes
+    cdef Py_ssize_t most_states
+    cdef Py_ssize_t most_node_states
+    cdef Py_ssize_t most_lines
+    cdef Py_ssize_t most_room
+    # How many lines of numbers a tree takes.
+    cdef readonly Py_ssize_t n_lines
+    cdef void point(self, tuple held, Py_ssize_t n_rows, Workspace* work)
+    cdef void begin(self, Rows rows, Py_ssize_t start, Py_ssize_t n_rows, Workspace* work) noexcept nogil
+    cdef void evaluate(self, Py_ssize_t number, double* total, Workspace* work) noexcept nogil

@@ -14,6 +14,7 @@ import cython
 import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.math import INFINITY, log2
+from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.libc.string import memset
 from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
 from cython.cimports.unlearnspn.circuit.inputs import PlaceNumbers, Rows, add_to_rows
@@ -21,9 +22,9 @@ from cython.cimports.unlearnspn.circuit.log_sums import Weights
 from cython.cimports.unlearnspn.circuit.tree_lookup import LookupTable, Workspace
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
 
-from unlearnspn.circuit.expressions import N_INPUTS, PARENT, Unit
+from unlearnspn.circuit.expressions import N_INPUTS, PARENT, Tree, Unit
 from unlearnspn.circuit.inputs import Floats, Places
-from unlearnspn.circuit.layout import Indices, Layout, starts_of
+from unlearnspn.circuit.layout import Indices, lower, starts_of
 
 _CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
 #: How a node is evaluated: its category tells its state or is all there is to it; its states are weighed by what its
@@ -54,15 +55,15 @@ def _line_width(n_rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
 @cython.final
 @cython.cclass
 class TreeLookup:
-    """The trees of a circuit, prepared for lookups.
+    """A tree, prepared for lookups.
 
-    `slots` has the line of each input's variable among the columns of its kind.
+    `slots_by_variable` has the line of each variable among the columns of its kind.
     """
 
-    def __init__(self, layout: Layout, slots: Indices) -> None:
+    def __init__(self, tree: Tree, slots_by_variable: Indices) -> None:
         node: cython.Py_ssize_t
-        tree: cython.Py_ssize_t
-        nodes = layout.tree_nodes
+        layout = lower(tree)
+        nodes, slots = layout.tree_nodes, slots_by_variable[layout.variables].astype(np.int32)
         trees: TreeArrays = TreeArrays(layout)
         self.trees = trees
         self.units, self.slots = layout.units, slots
@@ -82,12 +83,7 @@ class TreeLookup:
         self.log_starts = starts_of(np.where(n_places > 0, (n_places + 1) * (of_parents + 1), 0))
         self.logs = np.zeros(self.log_starts[len(nodes)])
         self.probabilities = np.zeros(self.table_starts[len(nodes)])
-        self.n_slots = 1 + int(node_slots[n_places > 0].max(initial=0))
-        self.most_nodes = int(np.diff(layout.tree_starts).max(initial=0))
-        firsts = np.asarray(trees.state_lines)[layout.tree_starts]
-        self.most_states = int(np.diff(firsts).max(initial=0))
-        self.n_lines = self.most_states + 2 * trees.most_states + 2 if len(nodes) else 0
-        self.is_complete = np.ones(len(layout.trees), np.uint8)
+        self.n_states = int(np.asarray(trees.n_states).sum())
         self.gets_small = np.zeros(len(nodes), np.uint8)
         halves: cython.double[::1] = np.zeros(len(nodes))
         with cython.nogil:
@@ -96,10 +92,10 @@ class TreeLookup:
                     self.prepare(node)
             for node in range(self.kinds.shape[0] - 1, -1, -1):
                 self.plan_rescaling(node, halves)
-            for tree in range(self.is_complete.shape[0]):
-                for node in range(self.trees.starts[tree], self.trees.starts[tree + 1]):
-                    if self.kinds[node] != _LOOKED_UP:
-                        self.is_complete[tree] = False
+            self.is_complete = True
+            for node in range(self.kinds.shape[0]):
+                if self.kinds[node] != _LOOKED_UP:
+                    self.is_complete = False
 
     @cython.cfunc
     @cython.nogil
@@ -184,77 +180,20 @@ class TreeLookup:
             self.gets_small[node] = True
             halves[parent] = 16.0
 
-    def hold(self, n_rows: int) -> tuple[Floats, Places, Bytes]:
-        """Return memory to evaluate so many rows in."""
-        width, most = _line_width(n_rows), self.trees.most_states
-        n_numbers = (self.most_states + 2 * most + 1) * width + self.trees.n_lines + self.trees.room
-        n_integers = (self.most_nodes + 1) * width + self.n_slots + self.most_nodes
-        n_bytes = (self.most_nodes + 1) * width + self.most_nodes
-        # What the last tile of the rows has beyond them is added up, too, and should be no number that takes longer.
-        n_bytes += (self.most_nodes + 1) * cython.sizeof(LookupTable)
-        return np.zeros(n_numbers), np.empty(n_integers, np.int32), np.empty(n_bytes, np.uint8)
-
-    @cython.cfunc
-    def point(
-        self, held: tuple[Floats, Places, Bytes], n_rows: cython.Py_ssize_t, work: cython.pointer[Workspace]
-    ) -> cython.void:
-        """Divide memory among what is to be kept in it."""
-        numbers: cython.double[::1] = held[0]
-        integers: cython.int[::1] = held[1]
-        flags: cython.uchar[::1] = held[2]
-        width: cython.Py_ssize_t = _line_width(n_rows)
-        most: cython.Py_ssize_t = self.trees.most_states
-        work.width = width
-        work.factors = cython.address(numbers[0])
-        work.states = work.factors + width
-        work.parts = work.states + self.most_states * width
-        work.messages = work.parts + most * width
-        work.values = work.messages + most * width
-        work.room = work.values + self.trees.n_lines
-        work.chosen = cython.address(integers[0])
-        work.known = work.chosen + width
-        work.n_missing = work.known + self.most_nodes * width
-        work.n_unknown = work.n_missing + self.n_slots
-        work.tables = cython.cast(cython.pointer[LookupTable], cython.address(flags[0]))
-        work.suspect = cython.address(flags[0]) + (self.most_nodes + 1) * cython.sizeof(LookupTable)
-        work.informed = work.suspect + width
-        work.is_open = work.informed + self.most_nodes * width
-
     # -- one tree, some rows -------------------------------------------------------------------------------------------
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def begin(
-        self, rows: Rows, start: cython.Py_ssize_t, n_rows: cython.Py_ssize_t, work: cython.pointer[Workspace]
-    ) -> cython.void:
-        """Go on to other rows."""
-        slot: cython.Py_ssize_t
-        r: cython.Py_ssize_t
-        n_missing: cython.int
-        work.rows, work.start, work.n_rows = rows, start, n_rows
-        if self.kinds.shape[0] == 0:
-            return
-        for slot in range(self.n_slots):
-            places = rows.places + slot * rows.n_rows + start
-            n_missing = 0
-            for r in range(n_rows):
-                n_missing += places[r] < 0
-            work.n_missing[slot] = n_missing
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def evaluate(self, unit: cython.Py_ssize_t, total: cython.p_double, work: cython.pointer[Workspace]) -> cython.void:
-        """Write the log-densities of the rows under a tree."""
-        tree: cython.Py_ssize_t = self.trees.numbers[unit]
-        first: cython.Py_ssize_t = self.trees.starts[tree]
-        end: cython.Py_ssize_t = self.trees.starts[tree + 1]
+    def evaluate(self, total: cython.p_double, work: cython.pointer[Workspace]) -> cython.void:
+        """Write the log-densities of the rows under the tree."""
+        first: cython.Py_ssize_t = 0
+        end: cython.Py_ssize_t = self.kinds.shape[0]
         node: cython.Py_ssize_t
         r: cython.Py_ssize_t
         work.total, work.first, work.first_state = total, first, self.trees.state_lines[first]
         self.look_up(first, end, work)
-        if self.is_complete[tree] and self.lacks_nothing(first, end, work):
+        if self.is_complete and self.lacks_nothing(first, end, work):
             return
         for r in range(work.n_rows):
             work.factors[r], work.suspect[r] = 1.0, False
@@ -273,7 +212,7 @@ class TreeLookup:
             total[r] += logarithm(work.factors[r])
         for r in range(work.n_rows):
             if work.suspect[r]:
-                self.evaluate_row(unit, r, work)
+                self.evaluate_row(r, work)
 
     @cython.cfunc
     @cython.nogil
@@ -670,11 +609,10 @@ class TreeLookup:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def evaluate_row(
-        self, unit: cython.Py_ssize_t, row: cython.Py_ssize_t, work: cython.pointer[Workspace]
-    ) -> cython.void:
+    def evaluate_row(self, row: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
         """Evaluate the tree for one row, in logarithms."""
-        end: cython.Py_ssize_t = self.trees.starts[self.trees.numbers[unit] + 1]
+        unit: cython.Py_ssize_t = self.units.shape[0] - 1
+        end: cython.Py_ssize_t = self.kinds.shape[0]
         node: cython.Py_ssize_t
         i: cython.Py_ssize_t
         for node in range(work.first, end):
@@ -760,3 +698,98 @@ def _add_up(
                     sums[k] += weight * line[k]
             for k in range(8):
                 messages[message * width + r + k] = sums[k]
+
+
+@cython.final
+@cython.cclass
+class TreeLookups:
+    """The trees of a circuit, each prepared by itself, and what they need to be evaluated one after another.
+
+    `n_slots` is the number of columns of categories.
+    """
+
+    def __init__(self, lookups: list[TreeLookup], n_slots: int) -> None:
+        k: cython.Py_ssize_t
+        lookup: TreeLookup
+        self.lookups = lookups
+        self.pointers = cython.cast(cython.pointer[cython.p_void], malloc((len(lookups) + 1) * 8))
+        if not self.pointers:
+            raise MemoryError
+        self.n_slots = n_slots
+        self.most_nodes = self.most_states = self.most_node_states = self.most_lines = self.most_room = 0
+        for k in range(len(lookups)):
+            lookup = lookups[k]
+            self.pointers[k] = cython.cast(cython.p_void, lookup)
+            self.most_nodes = max(self.most_nodes, lookup.kinds.shape[0])
+            self.most_states = max(self.most_states, lookup.n_states)
+            self.most_node_states = max(self.most_node_states, lookup.trees.most_states)
+            self.most_lines = max(self.most_lines, lookup.trees.n_lines)
+            self.most_room = max(self.most_room, lookup.trees.room)
+        self.n_lines = self.most_states + 2 * self.most_node_states + 2 if lookups else 0
+
+    def __dealloc__(self) -> None:
+        free(self.pointers)
+
+    def hold(self, n_rows: int) -> tuple[Floats, Places, Bytes]:
+        """Return memory to evaluate so many rows in."""
+        width = _line_width(n_rows)
+        n_numbers = (self.most_states + 2 * self.most_node_states + 1) * width + self.most_lines + self.most_room
+        n_integers = (self.most_nodes + 1) * width + self.n_slots + self.most_nodes
+        n_bytes = (self.most_nodes + 1) * width + self.most_nodes
+        # What the last tile of the rows has beyond them is added up, too, and should be no number that takes longer.
+        n_bytes += (self.most_nodes + 1) * cython.sizeof(LookupTable)
+        return np.zeros(n_numbers), np.empty(n_integers, np.int32), np.empty(n_bytes, np.uint8)
+
+    @cython.cfunc
+    def point(
+        self, held: tuple[Floats, Places, Bytes], n_rows: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Divide memory among what is to be kept in it."""
+        numbers: cython.double[::1] = held[0]
+        integers: cython.int[::1] = held[1]
+        flags: cython.uchar[::1] = held[2]
+        width: cython.Py_ssize_t = _line_width(n_rows)
+        work.width = width
+        work.factors = cython.address(numbers[0])
+        work.states = work.factors + width
+        work.parts = work.states + self.most_states * width
+        work.messages = work.parts + self.most_node_states * width
+        work.values = work.messages + self.most_node_states * width
+        work.room = work.values + self.most_lines
+        work.chosen = cython.address(integers[0])
+        work.known = work.chosen + width
+        work.n_missing = work.known + self.most_nodes * width
+        work.n_unknown = work.n_missing + self.n_slots
+        work.tables = cython.cast(cython.pointer[LookupTable], cython.address(flags[0]))
+        work.suspect = cython.address(flags[0]) + (self.most_nodes + 1) * cython.sizeof(LookupTable)
+        work.informed = work.suspect + width
+        work.is_open = work.informed + self.most_nodes * width
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def begin(
+        self, rows: Rows, start: cython.Py_ssize_t, n_rows: cython.Py_ssize_t, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Go on to other rows."""
+        slot: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        n_missing: cython.int
+        work.rows, work.start, work.n_rows = rows, start, n_rows
+        if self.most_nodes == 0:
+            return
+        for slot in range(self.n_slots):
+            places = rows.places + slot * rows.n_rows + start
+            n_missing = 0
+            for r in range(n_rows):
+                n_missing += places[r] < 0
+            work.n_missing[slot] = n_missing
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate(
+        self, number: cython.Py_ssize_t, total: cython.p_double, work: cython.pointer[Workspace]
+    ) -> cython.void:
+        """Write the log-densities of the rows under a tree, by its number."""
+        cython.cast(TreeLookup, self.pointers[number]).evaluate(total, work)
