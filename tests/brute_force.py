@@ -74,6 +74,8 @@ class BruteForce:
                 done.append(mix(terms))
             elif unit is Unit.PRODUCT:
                 done.append(sum(children, np.zeros(())))
+            elif unit is Unit.TREE:
+                done.append(_Tree(layout, u, [np.broadcast_to(child, shape) for child in children], mix).value(0, 0))
             else:
                 values = known.get(int(layout.variables[u]))
                 done.append(np.zeros(()) if values is None else input_value(unit, layout.parameters_of(u), values))
@@ -149,6 +151,33 @@ class BruteForce:
         points = [0.5 * (a + b) + 0.5 * (b - a) * _NODES for a, b in pairwise(breaks)]
         weights = [0.5 * (b - a) * _WEIGHTS for a, b in pairwise(breaks)]
         return np.concatenate([np.zeros(0), *points]), np.concatenate([np.zeros(0), *weights])
+
+
+class _Tree:
+    """A tree, from its first node on down: what a node is, given a state of its parent, is a mixture of its states."""
+
+    def __init__(self, layout, unit, inputs, mix):
+        number = np.flatnonzero(layout.units == Unit.TREE).tolist().index(unit)
+        nodes = layout.tree_nodes[layout.tree_starts[number] : layout.tree_starts[number + 1]].tolist()
+        inputs, entries = iter(inputs), iter(layout.parameters_of(unit).tolist())
+        self.mix, self.nothing, self.done = mix, np.zeros(()), {}
+        self.children = [[child for child, (parent, *_) in enumerate(nodes) if parent == v] for v in range(len(nodes))]
+        self.inputs, self.tables = [], []
+        for parent, n_states, n_inputs in nodes:
+            n_lines = 1 if parent < 0 else nodes[parent][1]
+            self.inputs.append([next(inputs) for _ in range(n_inputs)])
+            self.tables.append([[next(entries) for _ in range(n_states)] for _ in range(n_lines)])
+
+    def value(self, v, given):
+        if not self.tables[v][given]:
+            return self.inputs[v][given]
+        return self.mix([self._of_state(v, state) + own for state, own in enumerate(self.tables[v][given])])
+
+    def _of_state(self, v, state):
+        if (v, state) not in self.done:
+            own = self.inputs[v][state] if self.inputs[v] else self.nothing
+            self.done[v, state] = sum((self.value(child, state) for child in self.children[v]), own)
+        return self.done[v, state]
 
 
 class _Bins:

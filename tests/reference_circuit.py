@@ -51,12 +51,11 @@ class Units:
         for number in self._below(root):
             kind, *rest = self.units[number]
             if kind == "sum":
-                terms = [found[child] + weight for child, weight in zip(*rest, strict=True)]
-                largest = max(terms)
-                scaled = [math.exp(term - largest) for term in terms] if largest > -math.inf else [1.0]
-                found[number] = largest + math.log(math.fsum(scaled))
+                found[number] = _log_sum([found[child] + weight for child, weight in zip(*rest, strict=True)])
             elif kind == "product":
                 found[number] = math.fsum(found[child] for child in rest[0])
+            elif kind == "tree":
+                found[number] = _tree_density(rest[1], found, 0, 0)
             else:
                 found[number] = _input_density(kind, rest, record, columns)
         return found[root]
@@ -70,6 +69,29 @@ class Units:
                 pending += [child for child in rest[0] if child not in seen]
                 seen.update(rest[0])
         return sorted(seen)
+
+    def tree(self, nodes):
+        """Return the number of a tree, see `_Tree.express`."""
+        return self.unit("tree", [unit for _, _, inputs in nodes for unit in inputs], nodes)
+
+
+def _log_sum(terms):
+    largest = max(terms)
+    return largest + math.log(math.fsum(math.exp(t - largest) for t in terms)) if largest > -math.inf else largest
+
+
+def _tree_density(nodes, found, v, state):
+    """Return the log-density of a node and all below it, given the state of its parent."""
+    _, lines, inputs = nodes[v]
+    if lines is None:
+        return found[inputs[state]]
+    children = [child for child, (parent, *_) in enumerate(nodes) if parent == v]
+    return _log_sum(
+        [
+            weight + found[unit] + math.fsum(_tree_density(nodes, found, child, own) for child in children)
+            for own, (weight, unit) in enumerate(zip(lines[state], inputs, strict=True))
+        ]
+    )
 
 
 def _input_density(kind, rest, record, columns):
@@ -146,7 +168,7 @@ class _Tree:
         }
         self.counts = {v: Counter(labels[row] for row in node.rows) for v, labels in self.labels.items()}
         self.seen = {v: [o for o in self.outcomes[v] if self.counts[v][o]] for v in node.scope}
-        self.children = self._spanning_tree()
+        self.children, self.joined = self._spanning_tree()
 
     def _labels(self, column):
         """Return which outcome each row has: a category, or a bin."""
@@ -155,7 +177,7 @@ class _Tree:
         )
 
     def _spanning_tree(self):
-        """Return the children of each variable, in the order in which they join (Prim, from the first variable on).
+        """Return the children of each variable, and all in the order in which they join (Prim, from the first on).
 
         Of equal gains the first variable joins, at the parent that was there first.
         """
@@ -168,15 +190,31 @@ class _Tree:
             parent = next(u for u in inside if gains[u, child] == best)
             children[parent].append(child)
             inside.append(child)
-        return children
+        return children, inside
 
     def _gain(self, u, v):
         return half_g([(self.labels[u][row], self.labels[v][row]) for row in self.rows])[0]
 
     def express(self):
-        """Return the tree as a sum over the parts of the first variable."""
-        root = self.scope[0]
-        return self._sum(root, self._alone(root), self._parts(root))
+        """Return the tree: a node for each variable, in the order in which they joined.
+
+        A node is the number of its parent; for each state of that how likely its own states are, None if it has none;
+        and its distribution in each of its states, or in each of its parent's.
+        """
+        root, numbers = self.scope[0], {v: number for number, v in enumerate(self.joined)}
+        nodes = [(-1, [self._line(root, self._alone(root))], self._states(root))]
+        for v in self.joined[1:]:
+            parent = next(u for u, children in self.children.items() if v in children)
+            given = [self._given(v, parent, outcome) for outcome in [*self.seen[parent], None]]
+            if self._is_simple(v):
+                inputs = [self.units.unit("categorical", v, [log(p) for p in line]) for line in given]
+                nodes.append((numbers[parent], None, inputs))
+            else:
+                nodes.append((numbers[parent], [self._line(v, line) for line in given], self._states(v)))
+        return self.units.tree(nodes)
+
+    def _states(self, v):
+        return [self._own(v, outcome) for outcome in [*self.seen[v], None]]
 
     def _alone(self, v):
         return smoothed([self.counts[v][outcome] for outcome in self.outcomes[v]], self.settings.alpha)
@@ -189,34 +227,17 @@ class _Tree:
         counts = [joint[outcome] for outcome in self.outcomes[v]]
         return smoothed(counts, self.settings.alpha, self.settings.beta, self._alone(v))
 
-    def _sum(self, v, probabilities, parts):
-        """Mix the parts of a variable: each outcome that some record has, then all others together."""
+    def _line(self, v, probabilities):
+        """Return how likely states are: each outcome that some record has, then all others together."""
         *known, unseen = probabilities
         by_outcome = dict(zip(self.outcomes[v], known, strict=True))
         rest = 0.0
         for outcome, probability in by_outcome.items():
             rest += 0.0 if self.counts[v][outcome] else probability
-        weights = [log(by_outcome[outcome]) for outcome in self.seen[v]] + [log(rest + unseen)]
-        return self.units.unit("sum", parts, weights)
-
-    def _parts(self, v):
-        """Return what a variable and all below it are given each of its outcomes that some record has, or another."""
-        below = {child: self._parts(child) for child in self.children[v] if not self._is_simple(child)}
-        parts = []
-        for outcome in [*self.seen[v], None]:
-            inputs, sums = [self._own(v, outcome)], []
-            for child in self.children[v]:
-                probabilities = self._given(child, v, outcome)
-                if child in below:
-                    sums.append(self._sum(child, probabilities, below[child]))
-                else:
-                    inputs.append(self.units.unit("categorical", child, [log(p) for p in probabilities]))
-            factors = inputs + sums
-            parts.append(self.units.unit("product", factors) if len(factors) > 1 else factors[0])
-        return parts
+        return [log(by_outcome[outcome]) for outcome in self.seen[v]] + [log(rest + unseen)]
 
     def _is_simple(self, v):
-        """Tell whether a variable needs no parts: a category on which nothing depends."""
+        """Tell whether a variable needs no states: a category on which nothing depends."""
         return not self.columns[v].is_numeric and not self.children[v]
 
     def _own(self, v, outcome):

@@ -14,7 +14,7 @@ from sklearn.metrics import mutual_info_score
 
 from leaf_data import learned, object_table, slice_of
 from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Operation
-from unlearnspn.circuit.layout import lower
+from unlearnspn.circuit.layout import lower, unrolled
 from unlearnspn.leaves.edge_tables import find_pairs
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.leaves.tree_statistics import gather_statistics
@@ -139,7 +139,7 @@ def test_outcomes_that_the_leaf_has_not_seen():
     parents = [
         None if name is None else int(name[1:]) for name in tree.parameters(statistics, data)["parents"].values()
     ]
-    circuit = lower(tree.express(statistics, data))
+    circuit = unrolled(lower(tree.express(statistics, data)))
     for row in itertools.product(*([*each, "never seen"] for each in outcomes)):
         places = [(outcomes[v].index(value) if value in outcomes[v] else -1) for v, value in enumerate(row)]
         expected = by_hand(seen, parents, outcomes, [UNSEEN] * 5, row)

@@ -13,6 +13,7 @@ from unlearnspn import Range
 from unlearnspn.circuit.distributions import NUMERIC, cut_off
 from unlearnspn.circuit.expressions import ONE, Input, Unit, categorical, mixture, numeric, product
 from unlearnspn.circuit.layout import Layout, lower
+from unlearnspn.circuit.tree_nodes import TreeNode, pack
 from unlearnspn.circuit.validation import InvalidCircuitError, validate
 from unlearnspn.errors import ImpossibleEvidenceError
 from unlearnspn.schema import Kind
@@ -46,7 +47,7 @@ def test_every_circuit_of_the_library_passes(sequence, bound, row):
 
 
 def one_of_each():
-    """Return a circuit with every kind of unit, over ten numeric variables and one of two categories."""
+    """Return a circuit with every kind of unit, over seven numeric variables and two of two categories."""
     gaussian = numeric(Unit.GAUSSIAN, 0, 1.0, 2.0)
     cut = cut_off(NUMERIC[Unit.GAUSSIAN], gaussian.parameters[None], np.array([0.0]), np.array([INF]))[0]
     histogram = Input(Unit.HISTOGRAM, 4, np.array([-INF, INF, 0.0, 0.0, 0.5, np.log(1.5), np.log(0.5)]))
@@ -58,8 +59,67 @@ def one_of_each():
         histogram,
         Input(Unit.POINT, 5, np.array([7.0, 7.0, 0.0])),
         categorical(6, np.log([0.25, 0.5, 0.25])),
+        a_tree(7),
     ]
-    return lower(product(inputs)), [None] * 6 + [2]
+    return lower(product(inputs)), [None] * 6 + [2, 2, None]
+
+
+def a_tree(variable):
+    """Return a tree of one variable of two categories, a number that depends on it, and a hidden node between them."""
+    certain = [categorical(variable, line) for line in np.log([[0.6, 0.2, 0.2], [0.1, 0.5, 0.4]])]
+    third, line = np.log([[0.2, 0.8], [0.3, 0.7]]), np.log([[0.4, 0.6]])
+    numbers = [numeric(Unit.LOG_NORMAL, variable + 1, mean, 1.0) for mean in (0.0, 1.0)]
+    return pack([TreeNode(-1, line, tuple(certain)), TreeNode(0, third, ()), TreeNode(1, None, tuple(numbers))])
+
+
+TREE_FAULTS = [
+    ("tree_starts", 0, 1, "the nodes are not divided among the trees"),
+    ("tree_starts", 1, 2, "the nodes are not divided among the trees"),
+    ("tree_starts", 1, 4, "the nodes are not divided among the trees"),
+    ("tree_nodes", (1, 0), 1, "a node does not come after its parent"),
+    ("tree_nodes", (1, 0), -1, "a node does not come after its parent"),
+    ("tree_nodes", (0, 0), 0, "a node does not come after its parent"),
+    ("tree_nodes", (2, 0), 2**31 - 1, "a node does not come after its parent"),
+    ("tree_nodes", (1, 1), -1, "a node has less than no states or inputs"),
+    ("tree_nodes", (1, 2), -2, "a node has less than no states or inputs"),
+    ("tree_nodes", (1, 1), 0, "a node without states has children"),
+    ("tree_nodes", (0, 1), 3, "a node does not have an input for each state"),
+    ("tree_nodes", (2, 2), 0, "a node does not have an input for each state"),
+    ("tree_nodes", (1, 2), 2, "its inputs are not divided among its nodes"),
+    ("tree_nodes", (1, 1), 2**31 - 1, "a node does not have an input for each state"),
+]
+
+
+@pytest.mark.parametrize(("name", "place", "value", "fault"), TREE_FAULTS)
+def test_a_tree_that_is_none_is_named(name, place, value, fault):
+    with pytest.raises(InvalidCircuitError, match=fault):
+        validate(*changed(name, place, value))
+
+
+def test_tables_of_a_tree_have_their_size():
+    nodes = np.array([[-1, 2, 2], [0, 2**31 - 1, 0]], np.int32)
+    for layout, fault in (
+        (replace(lower(a_tree(0)), tree_nodes=nodes, tree_starts=np.array([0, 2])), "its inputs are not divided"),
+        (lower(replace(a_tree(0), log_tables=np.zeros(5))), "its tables do not have the size"),
+    ):
+        with pytest.raises(InvalidCircuitError, match=fault):
+            validate(layout, [2, None])
+    hidden = np.array([[-1, 2, 2], *([0, 2**31 - 1, 0] for _ in range(4)), [0, 0, 2]], np.int32)
+    layout = replace(lower(a_tree(0)), tree_nodes=hidden, tree_starts=np.array([0, 6]))
+    with pytest.raises(InvalidCircuitError, match="a table is too large"):
+        validate(layout, [2, None])
+
+
+def test_nodes_of_a_tree_are_over_variables_of_their_own():
+    tree = a_tree(0)
+    for variables, sizes in (([0, 1, 2, 2], [2, 2, None]), ([0, 0, 1, 2], [2, None, None])):
+        inputs = tree.inputs._replace(variables=np.array(variables, np.int32))
+        with pytest.raises(InvalidCircuitError, match="a node is over several variables"):
+            validate(lower(replace(tree, inputs=inputs)), sizes)
+    inputs = tree.inputs._replace(variables=np.zeros(4, np.int32), units=np.full(4, Unit.GAUSSIAN, np.uint8))
+    inputs = inputs._replace(parameter_counts=np.full(4, 5), parameters=np.tile(NORMAL, 4))
+    with pytest.raises(InvalidCircuitError, match="or over that of another"):
+        validate(lower(replace(tree, inputs=inputs)), [None])
 
 
 def changed(name, index, value):
@@ -117,6 +177,8 @@ def test_no_number_of_a_circuit_may_be_anything(value):
         (Unit.HISTOGRAM, 5, 0.5, r"its probabilities do not sum to 1 \(not normalised\)"),
         (Unit.POINT, 0, 6.0, "its bounds are not one number"),
         (Unit.POINT, 2, -1.0, "its bounds are not one number"),
+        (Unit.TREE, 0, 0.5, "a probability in a table is no logarithm"),
+        (Unit.TREE, 4, -1.0, r"the probabilities in its tables do not sum to 1 \(not normalised\)"),
         (Unit.CATEGORICAL, 0, 0.5, "a parameter is no logarithm of a probability"),
         (Unit.CATEGORICAL, 0, -1.0, r"its probabilities do not sum to 1 \(not normalised\)"),
     ],
@@ -171,7 +233,7 @@ NORMAL = [-INF, INF, 0.0, 0.0, 1.0]
         (lower(numeric(Unit.POISSON, 0, 1.0, 1.0)), [None], r"unit 0 \(POISSON\): it does not have the parameters"),
         (lower(numeric(Unit.HISTOGRAM, 0, 0.0, 1.0)), [None], r"unit 0 \(HISTOGRAM\): it does not have the param"),
         (raw([], [], [], [], []), [], "there are 0 units"),
-        (raw([9], [0], [[]], [[]], [NORMAL]), [None], "unit 0 is of an unknown kind"),
+        (raw([10], [0], [[]], [[]], [NORMAL]), [None], "unit 0 is of an unknown kind"),
         (raw([3, 0], [0, -1], [[], [1]], [[], [0.0]], [NORMAL, []]), [None], r"unit 1 \(SUM\): a child does not come"),
         (raw([3, 0], [0, -1], [[], [-1]], [[], [0.0]], [NORMAL, []]), [None], r"unit 1 \(SUM\): a child does not come"),
         (raw([0, 3], [-1, 0], [[], []], [[], []], [[], NORMAL]), [None], r"unit 0 \(SUM\): it is no part"),
@@ -180,9 +242,13 @@ NORMAL = [-INF, INF, 0.0, 0.0, 1.0]
         (
             raw([3, 1], [0, -1], [[], [0]], [[], [0.0]], [NORMAL, [1.0]]),
             [None],
-            r"unit 1 .*inputs have parameters",
+            r"unit 1 .*only inputs and trees have parameters",
         ),
-        (raw([3, 1], [0, -1], [[], [0]], [[], [-1.0]], [NORMAL, []]), [None], r"unit 1 .*a product has weights"),
+        (
+            raw([3, 1], [0, -1], [[], [0]], [[], [-1.0]], [NORMAL, []]),
+            [None],
+            r"unit 1 .*a product or a tree has weights",
+        ),
         (raw([3, 1], [0, 0], [[], [0]], [[], [0.0]], [NORMAL, []]), [None], r"unit 1 .*only inputs have a variable"),
         (raw([3], [0, 0], [[]], [[]], [NORMAL]), [None], "not one variable for each unit"),
         (raw([3, 1], [0, -1], [[], [0]], [[], []], [NORMAL, []]), [None], "not one weight for each child"),

@@ -68,9 +68,10 @@ def exp_by_numpy(values):
     powers = x * 1.4426950408889634 + 1.5 * 2.0**52
     exponents = powers - 1.5 * 2.0**52
     h = (x - exponents * 6.93147180369123816490e-01) - exponents * 1.90821492927058770002e-10
-    series = np.zeros_like(x)
-    for n in range(12, -1, -1):
-        series = series * h + 1.0 / math.factorial(n)
+    terms = [1.0 / math.factorial(n) for n in range(13)]
+    fours = [(terms[n] + h * terms[n + 1]) + h * h * (terms[n + 2] + h * terms[n + 3]) for n in (0, 4, 8)]
+    fourth = h * h * (h * h)
+    series = fours[0] + fourth * (fours[1] + fourth * (fours[2] + fourth * terms[12]))
     bits = (powers.view(np.int64) + 1023) << 52
     return np.where(x > -708.0, series, 0.0) * bits.view(np.float64)
 

@@ -17,6 +17,7 @@ from reference_circuit import Units, derive_circuit
 from sequences import CATEGORY_POOLS, NUMERIC_POOLS, Held, Sequence, apply_request
 from unlearnspn import SPN, ChowLiu
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.tree_nodes import unpack
 
 N_TABLES = int(os.environ.get("UNLEARNSPN_REFERENCES", "0"))
 #: Settings by what they exercise, the first the simplest.
@@ -94,7 +95,7 @@ def tables(draw, sort):
 
 def units_of(circuit, units):
     """Return the number of the library's circuit among the reference's units."""
-    layout, numbers = circuit.layout, []
+    layout, numbers, n_trees = circuit.layout, [], 0
     for u in range(len(layout)):
         kind, parameters = Unit(layout.units[u]), layout.parameters_of(u).tolist()
         children = [numbers[child] for child in layout.children_of(u).tolist()]
@@ -103,6 +104,10 @@ def units_of(circuit, units):
             numbers.append(units.unit("sum", children, weights))
         elif kind is Unit.PRODUCT:
             numbers.append(units.unit("product", children))
+        elif kind is Unit.TREE:
+            nodes = unpack(layout.nodes_of(n_trees), layout.parameters_of(u), children)
+            numbers.append(units.tree([(p, None if t is None else t.tolist(), list(i)) for p, t, i in nodes]))
+            n_trees += 1
         elif kind is Unit.GAUSSIAN:
             assert parameters[:3] == [-math.inf, math.inf, 0.0]
             numbers.append(units.unit("gaussian", int(layout.variables[u]), *parameters[3:]))

@@ -1,4 +1,4 @@
-"""Schedules: sums of the same parts are evaluated together, and no value is overwritten that is still needed."""
+"""Schedules: no value is overwritten that is still needed."""
 
 import math
 
@@ -13,6 +13,7 @@ from unlearnspn.circuit.expressions import Sum, Unit, mixture, numeric, product
 from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import lower
 from unlearnspn.circuit.schedule import Schedule
+from unlearnspn.circuit.tree_lookup import TreeLookups
 
 
 def gaussian(variable, mean):
@@ -22,7 +23,8 @@ def gaussian(variable, mean):
 def log_densities(layout, numbers):
     """Evaluate a circuit of numbers by its schedule."""
     densities, places = np.empty(numbers.shape[1]), np.zeros((1, numbers.shape[1]), np.int32)
-    Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(numbers, places, 0, densities)
+    trees = TreeLookups([], 0)
+    Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(trees, numbers, places, 0, densities)
     return densities
 
 
@@ -61,16 +63,6 @@ def test_values_are_those_of_one_unit_after_another(n_variables, n_outcomes, see
     np.testing.assert_allclose(log_densities(layout, numbers), unit_by_unit(layout, numbers), rtol=1e-12, atol=1e-12)
 
 
-def test_sums_of_the_same_parts_are_evaluated_with_the_first_of_them():
-    layout = lower(chain(3, 4, some_weights(0)))
-    schedule = Schedule.of(layout)
-    sizes = np.diff(schedule.member_starts)
-    sums = np.flatnonzero(layout.units == Unit.SUM)
-    # Three variables with four sums each, of which the first variable's are taken apart into the root.
-    assert sorted(sizes[sums].tolist()) == [0, 0, 0, 0, 0, 0, 1, 4, 4]
-    assert sorted(schedule.members.tolist()) == list(range(len(layout)))
-
-
 def test_few_values_are_kept():
     layout = lower(chain(200, 3, some_weights(0)))
     assert len(layout) > 1500
@@ -81,7 +73,6 @@ def test_a_part_without_weight_does_not_hide_the_others():
     parts = (gaussian(0, 0.0), gaussian(0, 100.0))
     sums = [Sum(parts, (-math.inf, 0.0)), Sum(parts, (math.log(0.5), math.log(0.5))), Sum(parts, (0.0, -math.inf))]
     layout = lower(mixture([product([each, gaussian(1, 1.0 + k)]) for k, each in enumerate(sums)], [-1.0, -1.0, -1.0]))
-    assert (np.diff(Schedule.of(layout).member_starts) == 3).any()
     numbers = np.array([[0.0, 100.0, 50.0, np.nan], [1e3, -1e3, 2.0, np.nan]])
     np.testing.assert_allclose(log_densities(layout, numbers), unit_by_unit(layout, numbers), rtol=1e-12)
 
@@ -107,7 +98,8 @@ def test_only_rows_from_the_first_on_are_evaluated():
     layout = lower(chain(3, 4, some_weights(0)))
     numbers = np.random.default_rng(0).normal(5.0, 6.0, (3, 700))
     densities, places = np.empty(500), np.zeros((1, 700), np.int32)
-    Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(numbers, places, 123, densities)
+    trees = TreeLookups([], 0)
+    Evaluator(layout, layout.variables, Schedule.of(layout)).log_density(trees, numbers, places, 123, densities)
     assert densities.tobytes() == log_densities(layout, numbers)[123:623].tobytes()
 
 

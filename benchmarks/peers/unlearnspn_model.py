@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from unlearnspn import SPN
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.layout import unrolled
 
 Rows = npt.NDArray[np.float64]
 
@@ -19,8 +20,8 @@ def learn(rows: Rows, n_categories: list[int], options: dict[str, Any]) -> SPN:
 
 
 def size(model: SPN) -> dict[str, int]:
-    """Count the sums, products and leaves of the circuit."""
-    units = model.circuit_.layout.units
+    """Count the sums, products and leaves of the circuit; those that a tree stands for, as peers have no trees."""
+    units = unrolled(model.circuit_.layout).units
     sums, products = int((units == Unit.SUM).sum()), int((units == Unit.PRODUCT).sum())
     return {"sums": sums, "products": products, "leaves": len(units) - sums - products}
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.domains import Domain, Domains
-from unlearnspn.circuit.layout import lower
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
@@ -249,8 +248,9 @@ class Model:
 
     def _derive(self) -> Circuit:
         self._digest()  # which names the parts that can be taken over
-        layout = lower(self._derivation.express(self.learner, self.root))
-        return Circuit(layout, _domains(self.settings, self.learner), self.origin)
+        derivation = self._derivation
+        expression = derivation.express(self.learner, self.root)
+        return Circuit.of(expression, _domains(self.settings, self.learner), self.origin, derivation.prepared)
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
@@ -385,8 +385,7 @@ def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Tabl
     learner = settings.learner(records, records.encoding, keeps_answers=False)
     root = learn_spn(learner, settings.root_place, records.rows)
     digest.digest_network(learner, root)  # which names the parts that are alike
-    layout = lower(Derivation().express(learner, root))
-    return Circuit(layout, _domains(settings, learner), table.origin)
+    return Circuit(Derivation().express(learner, root), _domains(settings, learner), table.origin)
 
 
 class _Request:

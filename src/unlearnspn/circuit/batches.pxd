@@ -7,6 +7,9 @@ cdef class KnownNumbers:
     cdef const long long[::1] table_starts
     cdef const long long[::1] n_categories
     cdef int place(self, Py_ssize_t column, double number) noexcept nogil
+    cdef void find(
+        self, Py_ssize_t column, const double[:, :] cells, Py_ssize_t start, Py_ssize_t end, int* places
+    ) noexcept nogil
     cdef int search(self, Py_ssize_t column, double number) noexcept nogil
 
 

@@ -114,6 +114,33 @@ class KnownNumbers:
 
     @cython.cfunc
     @cython.nogil
+    @cython.exceptval(check=False)
+    def find(
+        self,
+        column: cython.Py_ssize_t,
+        cells: const_float64[:, :],
+        start: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        places: cython.p_int,
+    ) -> cython.void:
+        """Write the places of the numbers that some rows have in a column, among the categories of the same column."""
+        first: cython.Py_ssize_t = self.table_starts[column]
+        size: cython.double = cython.cast(cython.double, self.table_starts[column + 1] - first)
+        r: cython.Py_ssize_t
+        for r in range(start, end):
+            number: cython.double = cells[r, column]
+            place: cython.int = -1
+            if 0.0 <= number < size:
+                whole: cython.longlong = cython.cast(cython.longlong, number)
+                if whole == number:
+                    place = self.tables[first + whole]
+            if place < 0:
+                # None of those in the table.
+                place = -1 if isnan(number) else self.search(column, number)
+            places[r] = place
+
+    @cython.cfunc
+    @cython.nogil
     @cython.inline
     @cython.exceptval(check=False)
     def place(self, column: cython.Py_ssize_t, number: cython.double) -> cython.int:
@@ -168,7 +195,7 @@ class ArrayReader:
         places: cython.int[:, ::1] = batch.places
         n_rows: cython.Py_ssize_t = cells.shape[0]
         start: cython.Py_ssize_t = 0
-        largest: cython.double = 0.0
+        n_infinite: cython.Py_ssize_t = 0
         column: cython.Py_ssize_t
         r: cython.Py_ssize_t
         with cython.nogil:
@@ -177,11 +204,11 @@ class ArrayReader:
                 for column in range(cells.shape[1]):
                     slot: cython.Py_ssize_t = self.slots[column]
                     for r in range(start, end):
-                        number = cells[r, column]
-                        largest = max(largest, fabs(number))
-                        if self.is_numeric[column]:
-                            numbers[slot, r] = number
-                        else:
-                            places[slot, r] = self.known.place(column, number)
+                        n_infinite += fabs(cells[r, column]) == INFINITY
+                    if self.is_numeric[column]:
+                        for r in range(start, end):
+                            numbers[slot, r] = cells[r, column]
+                    else:
+                        self.known.find(column, cells, start, end, cython.address(places[slot, 0]))
                 start = end
-        return bool(largest < INFINITY)
+        return bool(n_infinite == 0)

@@ -15,12 +15,12 @@ from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.completion import Completer
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, OneOf
-from unlearnspn.circuit.expressions import HIGH, LOW
+from unlearnspn.circuit.expressions import HIGH, LOW, Expression, Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.layout import Layout, lower, outline, outline_of
 from unlearnspn.circuit.queries import How, Queries
 from unlearnspn.circuit.reading import read_batches
-from unlearnspn.circuit.scoring import Scorer
+from unlearnspn.circuit.scoring import PreparedTrees, Scorer
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError
 from unlearnspn.hashing import fingerprint
 from unlearnspn.identifying import warn_of
@@ -51,11 +51,25 @@ class Circuit(Queries):
     True
     """
 
-    def __init__(self, layout: Layout, domains: Domains, origin: Origin | None = None) -> None:
-        self.layout = layout
+    def __init__(self, layout: Layout | Expression, domains: Domains, origin: Origin | None = None) -> None:
+        self._written = layout
+        #: The trees that are prepared already.
+        self._prepared = PreparedTrees()
         #: What the table was like that the model was learned from.
         self.origin = origin or Origin.arrays(domains.names)
         self.domains = replace(domains, called=self.origin.only(domains.names).column_names)
+
+    @classmethod
+    def of(cls, expression: Expression, domains: Domains, origin: Origin | None, prepared: PreparedTrees) -> Self:
+        """Return the circuit of an expression, some of whose trees may have been prepared for another one."""
+        circuit = cls(expression, domains, origin)
+        circuit._prepared = prepared
+        return circuit
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The flat arrays; written when they are first asked for."""
+        return self._written if isinstance(self._written, Layout) else lower(self._written)
 
     @property
     def circuit_(self) -> Circuit:
@@ -87,8 +101,13 @@ class Circuit(Queries):
         return type(self), (self.layout, self.domains, self.origin)
 
     def __repr__(self) -> str:
-        counts = np.bincount(np.minimum(self.layout.units, 2), minlength=3)
-        return f"<Circuit: {len(self.domains)} columns, {counts[0]} sums, {counts[1]} products, {counts[2]} inputs>"
+        layout, n_trees = self.layout, len(self.layout.trees)
+        sums, products = (int((layout.units == kind).sum()) for kind in (Unit.SUM, Unit.PRODUCT))
+        trees = f"{n_trees} trees, " if n_trees else ""
+        return (
+            f"<Circuit: {len(self.domains)} columns, {sums} sums, {products} products, {trees}"
+            f"{len(layout.inputs)} inputs>"
+        )
 
     def save(self, path: PathLike) -> None:
         """Write the circuit into one file, from which `load` makes the same again."""
@@ -131,7 +150,9 @@ class Circuit(Queries):
     @cached_property
     def _scorer(self) -> Scorer:
         """The circuit prepared for log-densities."""
-        return Scorer(self.layout, self.domains)
+        written = self._written
+        parts = outline_of(written) if isinstance(written, Layout) else outline(written)
+        return Scorer(*parts, self.domains, self._prepared)
 
     @cached_property
     def _completer(self) -> Completer:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.conditioning import stacks
-from unlearnspn.circuit.density import unit_values
+from unlearnspn.circuit.density import n_value_lines, unit_values
 from unlearnspn.circuit.descent import Descent
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domains
@@ -36,6 +36,7 @@ class Completer:
         self.layout = layout
         self.domains = domains
         self.slots = np.where(layout.variables < 0, 0, domains.slots[layout.variables]).astype(np.int32)
+        self._n_values = n_value_lines(layout)
         self._descent = Descent(layout, self.slots)
         self._nameless = _nameless(layout)
         self._known = _log_known(layout, self._nameless)
@@ -47,7 +48,7 @@ class Completer:
     def sample_rows(self, n_rows: int, rng: np.random.Generator) -> Batch:
         """Sample whole rows: the pass upwards is the same for all of them, and done once."""
         values = self._values(Batch.missing(self.domains, 1), self._known, maximise=False)
-        if values[-1, 0] == -np.inf:
+        if values[len(self.layout) - 1, 0] == -np.inf:
             raise ImpossibleEvidenceError("no row has only categories that can be named, as the evidence says")
         size = max(1, _CELLS // max(len(self.domains), 1))
         parts = [
@@ -66,13 +67,13 @@ class Completer:
         return self._in_blocks(batch, lambda rows: self._mean(rows, means))
 
     def _in_blocks(self, batch: Batch, fill: Any) -> Batch:
-        size = max(1, _CELLS // len(self.layout))
+        size = max(1, _CELLS // self._n_values)
         starts = range(0, batch.n_rows, size)
         return Batch.joined([fill(batch.rows(start, min(start + size, batch.n_rows))) for start in starts])
 
     def _values(self, batch: Batch, absent: Floats, maximise: bool) -> Floats:
         layout = self.layout
-        values = np.empty((len(layout), batch.n_rows))
+        values = np.empty((self._n_values, batch.n_rows))
         unit_values(layout, self.slots, batch.numbers, batch.places, absent, maximise, values)
         return values
 
@@ -112,7 +113,7 @@ class Completer:
         batch = Batch(batch.numbers, batch.places.copy())
         batch.places[slot] = -1
         means, starts = np.zeros(len(self.layout)), self._category_starts
-        rows = max(1, _CELLS // max(len(self.layout), int(starts[-1])))
+        rows = max(1, _CELLS // max(self._n_values, int(starts[-1])))
         parts = [batch.rows(start, min(start + rows, batch.n_rows)) for start in range(0, batch.n_rows, rows)]
         shares = np.concatenate(
             [self._shares(part, means)[1][starts[slot] : starts[slot + 1]] for part in parts], axis=1

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.density import combine
+from unlearnspn.circuit.density import combine, n_value_lines
 from unlearnspn.circuit.distributions import NUMERIC, cut_off, log_mass
 from unlearnspn.circuit.evidence import Between, Constraint, Constraints, Equals, OneOf
-from unlearnspn.circuit.expressions import ONE, Expression, Input, Unit, numeric_point
+from unlearnspn.circuit.expressions import N_STATES, ONE, Expression, Input, Unit, numeric_point
 from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import Floats, Layout, lift, lower
+from unlearnspn.circuit.tree_nodes import table_sizes
 from unlearnspn.errors import ImpossibleEvidenceError
 
 Members = npt.NDArray[np.int64]
@@ -21,7 +22,7 @@ Members = npt.NDArray[np.int64]
 def log_probabilities(layout: Layout, cases: Iterable[Constraints], *, events: bool = True) -> Floats:
     """Return the log-probability of each case: for events that of a single number is its mass, else its density."""
     cases = list(cases)
-    values = np.zeros((len(layout), len(cases)))
+    values = np.zeros((n_value_lines(layout), len(cases)))
     # Many cases may be made of few constraints: each is evaluated once.
     evaluated: dict[tuple[int, int], tuple[Members, Floats]] = {}
     for number, constraints in enumerate(cases):
@@ -33,14 +34,14 @@ def log_probabilities(layout: Layout, cases: Iterable[Constraints], *, events: b
             members, own = evaluated[key]
             values[members, number] = own
     combine(layout, values)
-    return np.asarray(values[-1])
+    return np.asarray(values[len(layout) - 1])
 
 
 def condition(layout: Layout, constraints: Constraints, *, events: bool = False) -> Layout:
     """Return the circuit given the evidence; it still has all its columns."""
     if not constraints:
         return layout
-    values = np.zeros((len(layout), 1))
+    values = np.zeros((n_value_lines(layout), 1))
     changed: dict[int, Input] = {}
     for variable, constraint in constraints.items():
         members = layout.inputs_of(variable)
@@ -51,10 +52,9 @@ def condition(layout: Layout, constraints: Constraints, *, events: bool = False)
         # the likeliest input is the measure, as every part of a sum has one input of the variable.
         values[members, 0] = own - own.max() if possible.any() else own
     combine(layout, values)
-    if values[-1, 0] == -np.inf:
+    if values[len(layout) - 1, 0] == -np.inf:
         raise ImpossibleEvidenceError("the evidence has probability 0 under the model: nothing can be said given it")
-    weights = _posterior_weights(layout, values[:, 0])
-    return lower(lift(layout.with_weights(weights), changed.get))
+    return lower(lift(_reweighed(layout, values[:, 0]), changed.get))
 
 
 def impossible(layout: Layout, constraints: Constraints) -> list[int]:
@@ -140,19 +140,47 @@ def _left(unit: Unit, parameters: Floats, constraint: Constraint, log_values: Fl
     return [(unit, line) for line in cut]
 
 
-def _posterior_weights(layout: Layout, values: Floats) -> Floats:
-    """Reweigh the parts of each sum by how well they explain the evidence.
+def _reweighed(layout: Layout, values: Floats) -> Layout:
+    """Reweigh the parts of each sum and the states of each node of a tree by how well they explain the evidence."""
+    owners = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
+    own = np.flatnonzero(layout.units[owners] == Unit.SUM)
+    weights = layout.log_weights.copy()
+    weights[own] = _posterior(weights[own], values[layout.children[own]], owners[own], len(layout))
+    if not len(layout.trees):
+        return layout.with_weights(weights)
+    lines, states, entries = _table_entries(layout)
+    parameters = layout.parameters.copy()
+    parameters[entries] = _posterior(parameters[entries], values[states], lines, int(lines[-1]) + 1)
+    return layout.with_weights(weights).with_parameters(layout.parameter_starts, parameters)
+
+
+def _table_entries(layout: Layout) -> tuple[Members, Members, Members]:
+    """Return of each probability in the tables of trees its line, the line of its state's value, and where it is."""
+    n_states = layout.tree_nodes[:, N_STATES].astype(np.int64)
+    sizes = table_sizes(layout.tree_nodes)
+    widths = np.repeat(n_states, sizes)
+    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    firsts = np.repeat(len(layout) + np.cumsum(n_states) - n_states, sizes)
+    is_first = offsets % widths == 0
+    is_table = np.repeat(layout.units == Unit.TREE, np.diff(layout.parameter_starts))
+    return np.cumsum(is_first) - 1, firsts + offsets % widths, np.flatnonzero(is_table)
+
+
+def _posterior(log_weights: Floats, values: Floats, owners: Members, n_owners: int) -> Floats:
+    """Return the weights of alternatives, given their values; those of one owner exclude each other.
 
     Log-densities far from the data are so large that weights get lost beside them, and that their sum is off by more
-    than a probability. So parts are compared with the best one, and the weights are normalised anew.
+    than a probability. So alternatives are compared with the best one, and the weights are normalised anew.
     """
-    owners = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
-    weights = layout.log_weights.copy()
-    possible = (layout.units[owners] == Unit.SUM) & (values[owners] > -np.inf) & (weights > -np.inf)
-    owners, own = owners[possible], values[layout.children[possible]]
-    terms = weights[possible] + (own - _largest(own, owners, len(layout)))
-    terms -= _largest(terms, owners, len(layout))
-    totals = np.bincount(owners, np.exp(terms), len(layout))
+    weights = log_weights.copy()
+    # Where all are impossible, weights stay as they are: nothing comes down to there.
+    possible = (weights > -np.inf) & (
+        _largest(np.where(weights > -np.inf, values, -np.inf), owners, n_owners) > -np.inf
+    )
+    owners, own = owners[possible], values[possible]
+    terms = weights[possible] + (own - _largest(own, owners, n_owners))
+    terms -= _largest(terms, owners, n_owners)
+    totals = np.bincount(owners, np.exp(terms), n_owners)
     weights[possible] = terms - np.log(totals[owners])
     return weights
 

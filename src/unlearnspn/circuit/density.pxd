@@ -1,12 +1,7 @@
-# The numbers of some sums.
-ctypedef const long long* Sums
-
-
-cdef struct Rows:
-    # Lines of the columns of each kind, each of which has this many rows.
-    const double* numbers
-    const int* places
-    Py_ssize_t n_rows
+from unlearnspn.circuit.inputs cimport Rows
+from unlearnspn.circuit.log_sums cimport Parts
+from unlearnspn.circuit.tree_lookup cimport TreeLookups, Workspace
+from unlearnspn.circuit.tree_messages cimport TreeArrays
 
 
 cdef struct Block:
@@ -29,15 +24,16 @@ cdef class Evaluator:
     cdef const double[::1] weights
     cdef const long long[::1] parameter_starts
     cdef const double[::1] parameters
-    cdef const long long[::1] member_starts
-    cdef const long long[::1] members
     cdef const long long[::1] lines
+    # The line of each child of a unit.
+    cdef const int[::1] child_lines
     cdef Py_ssize_t n_lines
     cdef Py_ssize_t room
+    cdef TreeArrays trees
     cdef double* line(self, Py_ssize_t unit, Block block) noexcept nogil
-    cdef void evaluate(self, Rows rows, Block block) noexcept nogil
+    cdef Parts parts(self, Py_ssize_t unit, Block block) noexcept nogil
+    cdef void evaluate(self, TreeLookups lookup, Rows rows, Block block, Workspace* workspace) noexcept nogil
     cdef void add(self, Py_ssize_t unit, Rows rows, Block block, double* total) noexcept nogil
     cdef void multiply(self, Py_ssize_t unit, Rows rows, Block block) noexcept nogil
-    cdef void mix(self, Sums sums, Py_ssize_t n_sums, Block block) noexcept nogil
-    cdef double mix_row(self, Py_ssize_t first, Py_ssize_t n_parts, Block block, Py_ssize_t row) noexcept nogil
-    cdef void pick(self, Py_ssize_t unit, Block block) noexcept nogil
+    cdef void mix(self, Py_ssize_t unit, Block block) noexcept nogil
+    cdef void combine(self, Rows rows, Block block, bint maximise) noexcept nogil

@@ -18,7 +18,7 @@ from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.layout import Layout, unrolled
 from unlearnspn.circuit.passes import unit_shares
 
 #: Enough for edges of parts: the range is divided by more than a billion.
@@ -32,7 +32,7 @@ _CELLS = 1 << 22
 
 def mutual_information(layout: Layout, domains: Domains, first: int, second: int, n_parts: int) -> float:
     """Return the mutual information of two columns in nats; numbers are divided into parts of equal probability."""
-    pair, columns = marginal(layout, [first, second]), domains.restricted([first, second])
+    pair, columns = unrolled(marginal(layout, [first, second])), domains.restricted([first, second])
     if pair.units[-1] != Unit.SUM:  # they are independent
         return 0.0
     products = _Products.of(pair)

@@ -30,19 +30,13 @@ cdef inline double exponential(double number) noexcept nogil:
     cdef double exponent = power - 6755399441055744.0
     # The logarithm of 2 in two parts: products of the first and a small whole number are exact.
     cdef double h = (x - exponent * 6.93147180369123816490e-01) - exponent * 1.90821492927058770002e-10
-    cdef double series = 1.0 / 479001600.0
-    series = series * h + 1.0 / 39916800.0
-    series = series * h + 1.0 / 3628800.0
-    series = series * h + 1.0 / 362880.0
-    series = series * h + 1.0 / 40320.0
-    series = series * h + 1.0 / 5040.0
-    series = series * h + 1.0 / 720.0
-    series = series * h + 1.0 / 120.0
-    series = series * h + 1.0 / 24.0
-    series = series * h + 1.0 / 6.0
-    series = series * h + 0.5
-    series = series * h + 1.0
-    series = series * h + 1.0
+    # The series, in parts that do not wait for each other.
+    cdef double h2 = h * h
+    cdef double h4 = h2 * h2
+    cdef double first = (1.0 + h) + h2 * (0.5 + h * (1.0 / 6.0))
+    cdef double second = (1.0 / 24.0 + h * (1.0 / 120.0)) + h2 * (1.0 / 720.0 + h * (1.0 / 5040.0))
+    cdef double third = (1.0 / 40320.0 + h * (1.0 / 362880.0)) + h2 * (1.0 / 3628800.0 + h * (1.0 / 39916800.0))
+    cdef double series = first + h4 * (second + h4 * (third + h4 * (1.0 / 479001600.0)))
     series = series if x > -708.0 else 0.0
     return series * of_bits((bits_of(power) + 1023) << 52)
 

@@ -1,4 +1,7 @@
-"""Circuits for other tools: plain units by name, JSON, networkx graphs, and Graphviz source."""
+"""Circuits for other tools: plain units by name, JSON, networkx graphs, and Graphviz source.
+
+Other tools know nothing of trees: they get the sums and products that a tree stands for.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Unit
-from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.layout import Layout, unrolled
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Category
 
@@ -29,8 +32,8 @@ _SHOWN_CATEGORIES = 4
 
 
 def plain_units(circuit: Circuit) -> list[dict[str, Any]]:
-    """Return every unit as a dictionary, children before parents."""
-    layout, names = circuit.layout, circuit.domains.names
+    """Return every unit as a dictionary, children before parents; sums and products in place of trees."""
+    layout, names = unrolled(circuit.layout), circuit.domains.names
     return [_plain(layout, number, Unit(unit), names) for number, unit in enumerate(layout.units.tolist())]
 
 

@@ -1,7 +1,7 @@
-"""Circuits as expressions: inputs, products and mixtures, pruned as they are made.
+"""Circuits as expressions: inputs, products, mixtures and trees, pruned as they are made.
 
 An expression is immutable and may share parts with others. `layout.lower` turns it into the flat arrays that are
-executed. What is large and made in one go, as a tree is, is a fragment: in arrays from the beginning.
+executed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Parameters = npt.NDArray[np.float64]
 
 
 class Unit(IntEnum):
-    """The kinds of units: two inner ones, then the distributions of single variables."""
+    """The kinds of units: sums and products, then the inputs, distributions of single variables, and last trees."""
 
     SUM = 0
     PRODUCT = 1
@@ -38,6 +38,8 @@ class Unit(IntEnum):
     HISTOGRAM = 7
     #: Nothing: all of the probability is at one number, the bounds' common value.
     POINT = 8
+    #: The log-probabilities along its edges, see `Tree`.
+    TREE = 9
 
 
 #: Numeric distributions start with these parameters: bounds that a value must be within, and the log of the
@@ -100,11 +102,6 @@ class Product:
     inputs: Inputs
     inner: tuple[Expression, ...]
 
-    @property
-    def n_factors(self) -> int:
-        """How many factors there are."""
-        return self.inputs.number + len(self.inner)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
@@ -117,26 +114,27 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fragment:
-    """Units in arrays, children before parents and each product right after its inputs, as `lower` puts them."""
+class Tree:
+    """Nodes in a tree, parents before children: the state of a node depends on that of its parent.
 
-    #: All units; those that are no inputs have the variable -1 and no parameters.
-    units: Inputs
-    #: For each unit that is no input, how many children it has; these are units of the fragment, by number.
-    child_counts: npt.NDArray[np.int64]
-    children: npt.NDArray[np.int32]
-    log_weights: Parameters
+    A node has states, and for each of them the distribution that its variable then has. A node without states of its
+    own has a distribution for each state of its parent; it is no parent itself. A node without a distribution is
+    hidden: nothing but what its children say is known of it.
+    """
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Within:
-    """A unit of a fragment: one that stands for itself, be it as part of a mixture or as a factor."""
-
-    fragment: Fragment
-    unit: int
+    #: A line for each node: its parent, -1 for the first; its number of states; its number of inputs.
+    nodes: npt.NDArray[np.int32]
+    #: For each node with states the log-probability of each, a line for every state of its parent (the first node: one
+    #: line); node after node.
+    log_tables: Parameters
+    #: Node after node, state after state.
+    inputs: Inputs
 
 
-Expression = Input | Product | Sum | Within
+#: The columns of `Tree.nodes`.
+PARENT, N_STATES, N_INPUTS = 0, 1, 2
+
+Expression = Input | Product | Sum | Tree
 
 #: The distribution of no variable at all.
 ONE = Product(Inputs.pack([]), ())

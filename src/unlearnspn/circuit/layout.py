@@ -7,25 +7,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import (
-    Expression,
-    Fragment,
-    Input,
-    Inputs,
-    Product,
-    Sum,
-    Unit,
-    Within,
-    mixture,
-    product,
-)
+from unlearnspn.circuit.expressions import Expression, Input, Inputs, Product, Sum, Tree, Unit, mixture, product
+from unlearnspn.circuit.tree_nodes import TreeNode, prune, unpack, unroll
 
 Units = npt.NDArray[np.uint8]
 Indices = npt.NDArray[np.int32]
@@ -39,20 +29,23 @@ class Layout:
 
     #: What each unit is, a `Unit`.
     units: npt.NDArray[np.uint8]
-    #: The variable of each input; -1 for sums and products.
+    #: The variable of each input; -1 for all others.
     variables: Indices
     #: Unit u has the children `children[child_starts[u]:child_starts[u + 1]]`, with weights in `log_weights` (0 below
-    #: a product).
+    #: a product or a tree).
     child_starts: npt.NDArray[np.int64]
     children: Indices
     log_weights: Floats
     #: Unit u has the parameters `parameters[parameter_starts[u]:parameter_starts[u + 1]]`.
     parameter_starts: npt.NDArray[np.int64]
     parameters: Floats
+    #: The nth tree has the nodes `tree_nodes[tree_starts[n]:tree_starts[n + 1]]`, see `Tree`.
+    tree_starts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    tree_nodes: Indices = field(default_factory=lambda: np.zeros((0, 3), np.int32))
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            getattr(self, field.name).flags.writeable = False
+        for each in fields(self):
+            getattr(self, each.name).flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays come out of a pickle writeable.
@@ -62,11 +55,14 @@ class Layout:
         return len(self.units)
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Return the arrays by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the arrays by name; those of trees only if there are any."""
+        arrays = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: array for name, array in arrays.items() if len(self.tree_nodes) or name not in TREE_ARRAYS}
 
     def same(self, other: Layout) -> bool:
         """Tell whether both hold the same bits."""
+        if len(self.arrays()) != len(other.arrays()):
+            return False
         pairs = zip(self.arrays().values(), other.arrays().values(), strict=True)
         return all(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in pairs)
 
@@ -89,7 +85,16 @@ class Layout:
     @cached_property
     def inputs(self) -> npt.NDArray[np.int64]:
         """The units that are inputs."""
-        return np.flatnonzero(self.units > Unit.PRODUCT)
+        return np.flatnonzero(is_input(self.units))
+
+    @cached_property
+    def trees(self) -> npt.NDArray[np.int64]:
+        """The units that are trees."""
+        return np.flatnonzero(self.units == Unit.TREE)
+
+    def nodes_of(self, tree: int) -> Indices:
+        """Return the lines of a tree's nodes, given its number among the trees."""
+        return self.tree_nodes[self.tree_starts[tree] : self.tree_starts[tree + 1]]
 
     def inputs_of(self, variable: int) -> npt.NDArray[np.int64]:
         """Return the inputs of one variable."""
@@ -102,49 +107,96 @@ class Layout:
         return self.parameters[starts[:, None] + np.arange(length)]
 
 
+TREE_ARRAYS = ("tree_starts", "tree_nodes")
+
+
+def is_input(units: Units) -> npt.NDArray[np.bool_]:
+    """Tell which units are inputs."""
+    return (units > Unit.PRODUCT) & (units < Unit.TREE)
+
+
 def lower(root: Expression) -> Layout:
-    """Write an expression into arrays: every sum and product once, each product right after its inputs."""
+    """Write an expression into arrays: every unit once, each product and each tree right after its inputs."""
+    layout, trees = _lower(root, with_trees=True)
+    return _with_trees(layout, trees) if trees else layout
+
+
+def outline(root: Expression) -> tuple[Layout, list[Tree]]:
+    """Write an expression into arrays but for what is inside trees; return these, too, in the order of their units."""
+    return _lower(root, with_trees=False)
+
+
+def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
     places: dict[int, int] = {}
     units: list[Inputs] = []
+    trees: list[Tree] = []
     children, child_counts, log_weights = array("i"), array("q"), array("d")
     n_units = 0
     for part in _children_first(root):
-        if isinstance(part, Fragment):
-            units.append(part.units)
-            children.frombytes((part.children + np.int32(n_units)).tobytes())
-            child_counts.frombytes(part.child_counts.tobytes())
-            log_weights.frombytes(part.log_weights.tobytes())
-            places[id(part)] = n_units
-            n_units += len(part.units.units)
-            continue
         if isinstance(part, Input):
             units.append(Inputs.pack([part]))
         elif isinstance(part, Sum):
             units.append(_SUM)
-            children.extend([_place(child, places) for child in part.parts])
+            children.extend([places[id(child)] for child in part.parts])
             child_counts.append(len(part.parts))
             log_weights.extend(part.log_weights)
+        elif isinstance(part, Tree) and not with_trees:
+            units.append(_TREE)
+            trees.append(part)
+            child_counts.append(0)
         else:
             n_inputs = part.inputs.number
-            units += (part.inputs, _PRODUCT)
+            inner = part.inner if isinstance(part, Product) else ()
+            units += (part.inputs, _PRODUCT if isinstance(part, Product) else _tree_line(part))
+            if isinstance(part, Tree):
+                trees.append(part)
             children.extend(range(n_units, n_units + n_inputs))
-            children.extend([_place(child, places) for child in part.inner])
-            child_counts.append(part.n_factors)
-            log_weights.frombytes(bytes(8 * part.n_factors))
+            children.extend([places[id(child)] for child in inner])
+            child_counts.append(n_inputs + len(inner))
+            log_weights.frombytes(bytes(8 * (n_inputs + len(inner))))
             n_units += n_inputs
         places[id(part)] = n_units
         n_units += 1
-    return _layout(units, child_counts, children, log_weights)
+    return _layout(units, child_counts, children, log_weights), trees
 
 
-def _place(part: Expression, places: dict[int, int]) -> int:
-    return places[id(part.fragment)] + part.unit if isinstance(part, Within) else places[id(part)]
+def outline_of(layout: Layout) -> tuple[Layout, list[Tree]]:
+    """Return what `outline` gives of the expression that was written into a layout."""
+    if not len(layout.trees):
+        return layout, []
+    counts = np.diff(layout.parameter_starts)
+    trees = [_tree_at(layout, number, unit, counts) for number, unit in enumerate(layout.trees.tolist())]
+    users = np.repeat(layout.units, np.diff(layout.child_starts))
+    keep = ~is_input(layout.units)
+    keep[layout.children[users != Unit.TREE]] = True
+    keep[-1] = True
+    is_plain = keep & (layout.units != Unit.TREE)
+    child_counts = np.where(is_plain, np.diff(layout.child_starts), 0)[keep]
+    parameter_counts = np.where(is_plain, counts, 0)
+    left = Layout(
+        layout.units[keep],
+        layout.variables[keep],
+        starts_of(child_counts),
+        (np.cumsum(keep) - 1)[layout.children[users != Unit.TREE]].astype(np.int32),
+        layout.log_weights[users != Unit.TREE],
+        starts_of(parameter_counts[keep]),
+        layout.parameters[np.repeat(is_plain, counts)],
+    )
+    return left, trees
+
+
+def _tree_at(layout: Layout, number: int, unit: int, counts: Starts) -> Tree:
+    """Return a tree, given its number among the trees and among the units."""
+    inputs = layout.children_of(unit)
+    parameters = [layout.parameters_of(part) for part in inputs.tolist()]
+    packed = Inputs(layout.units[inputs], layout.variables[inputs], counts[inputs], np.concatenate(parameters))
+    return Tree(layout.nodes_of(number), layout.parameters_of(unit), packed)
 
 
 def _layout(lines: list[Inputs], child_counts: array[int], children: array[int], log_weights: array[float]) -> Layout:
     units, variables, parameter_counts, parameters = (np.concatenate(arrays) for arrays in zip(*lines, strict=True))
     counts = np.zeros(len(units), np.int64)
-    counts[units <= Unit.PRODUCT] = child_counts
+    counts[~is_input(units)] = child_counts
     return Layout(
         units,
         variables,
@@ -156,12 +208,23 @@ def _layout(lines: list[Inputs], child_counts: array[int], children: array[int],
     )
 
 
+def _with_trees(layout: Layout, trees: list[Tree]) -> Layout:
+    counts = np.array([len(tree.nodes) for tree in trees], np.int64)
+    return replace(layout, tree_starts=starts_of(counts), tree_nodes=np.concatenate([tree.nodes for tree in trees]))
+
+
+def _tree_line(tree: Tree) -> Inputs:
+    """Return the line of a tree, after those of its inputs."""
+    n_parameters = np.array([tree.log_tables.size], np.int64)
+    return Inputs(np.array([Unit.TREE], np.uint8), np.array([-1], np.int32), n_parameters, tree.log_tables)
+
+
 def _inner(unit: Unit) -> Inputs:
-    """Return the line of a unit that is no input."""
+    """Return the line of a sum, a product, or a tree that is not looked into."""
     return Inputs(np.array([unit], np.uint8), np.array([-1], np.int32), np.zeros(1, np.int64), np.zeros(0))
 
 
-_SUM, _PRODUCT = _inner(Unit.SUM), _inner(Unit.PRODUCT)
+_SUM, _PRODUCT, _TREE = _inner(Unit.SUM), _inner(Unit.PRODUCT), _inner(Unit.TREE)
 
 
 def starts_of(counts: npt.NDArray[np.int64]) -> Starts:
@@ -169,40 +232,59 @@ def starts_of(counts: npt.NDArray[np.int64]) -> Starts:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
-def _children_first(root: Expression) -> list[Input | Product | Sum | Fragment]:
-    """List every part once but for the inputs of products, children before parents; circuits may be deep."""
-    order: list[Input | Product | Sum | Fragment] = []
+def _children_first(root: Expression) -> list[Expression]:
+    """List every part once but for the inputs of products and trees, children before parents; circuits may be deep."""
+    order: list[Expression] = []
     seen: set[int] = set()
     pending: list[tuple[Expression, bool]] = [(root, False)]
     while pending:
         part, ready = pending.pop()
-        if isinstance(part, Within):
-            if id(part.fragment) not in seen:
-                seen.add(id(part.fragment))
-                order.append(part.fragment)
-        elif ready:
+        if ready:
             order.append(part)
         elif id(part) not in seen:
             seen.add(id(part))
             pending.append((part, True))
-            if not isinstance(part, Input):
+            if isinstance(part, Sum | Product):
                 below = part.parts if isinstance(part, Sum) else part.inner
                 pending.extend((child, False) for child in reversed(below))
     return order
 
 
-def lift(layout: Layout, change: Callable[[int, Input], Expression] = lambda unit, part: part) -> Expression:
-    """Read an expression out of arrays, pruning anew, with every input exchanged for what `change` makes of it."""
+def lift(
+    layout: Layout,
+    change: Callable[[int, Input], Expression] = lambda unit, part: part,
+    tree: Callable[[list[TreeNode]], Expression] = prune,
+) -> Expression:
+    """Read an expression out of arrays, pruning anew, with inputs and trees exchanged for what is made of them."""
     uses = np.bincount(layout.children, minlength=len(layout))
     made: list[Expression] = []
+    n_trees = 0
     for unit, kind in enumerate(layout.units.tolist()):
-        if kind > Unit.PRODUCT:
-            part = change(unit, Input(Unit(kind), int(layout.variables[unit]), layout.parameters_of(unit)))
+        start, end = layout.child_starts[unit], layout.child_starts[unit + 1]
+        parts = [made[child] for child in layout.children[start:end].tolist()]
+        if kind == Unit.SUM:
+            part = mixture(parts, layout.log_weights[start:end].tolist())
+        elif kind == Unit.PRODUCT:
+            part = product(parts)
+        elif kind == Unit.TREE:
+            part = tree(unpack(layout.nodes_of(n_trees), layout.parameters_of(unit), parts))
+            n_trees += 1
         else:
-            start, end = layout.child_starts[unit], layout.child_starts[unit + 1]
-            parts = [made[child] for child in layout.children[start:end].tolist()]
-            part = mixture(parts, layout.log_weights[start:end].tolist()) if kind == Unit.SUM else product(parts)
-        if isinstance(part, Sum) and uses[unit] > 1 and not part.shared:
+            part = change(unit, Input(Unit(kind), int(layout.variables[unit]), layout.parameters_of(unit)))
+        # A tree's parts are shared, whoever mixes them.
+        if isinstance(part, Sum) and uses[unit] > 1 and not part.shared and kind != Unit.TREE:
             part = Sum(part.parts, part.log_weights, shared=True)
         made.append(part)
     return made[-1]
+
+
+def unrolled(layout: Layout) -> Layout:
+    """Return the same distribution with sums and products in place of trees."""
+    return lower(lift(layout, tree=_plain_parts)) if len(layout.trees) else layout
+
+
+def _plain_parts(nodes: list[TreeNode]) -> Expression:
+    """Return a tree as sums and products, pruned if there is something to prune."""
+    plain, tables = unroll(nodes), [node.log_table for node in nodes if node.log_table is not None]
+    is_pruned = all(table.shape[1] > 1 and bool((table > -np.inf).all()) for table in tables)
+    return plain if is_pruned else lift(lower(plain))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from unlearnspn.circuit.circuit import Circuit
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
-from unlearnspn.circuit.layout import Floats, Layout
+from unlearnspn.circuit.layout import Floats, Layout, starts_of
 from unlearnspn.tables import Category, token
 from unlearnspn.tables.cells import rank
 from unlearnspn.tables.origins import Origin
@@ -129,4 +129,6 @@ def _sum(layouts: Sequence[Layout], log_weights: Sequence[float]) -> Layout:
         ),
         np.concatenate([*starts, [parameters[-1], parameters[-1]]]),
         np.concatenate([layout.parameters for layout in layouts]),
+        starts_of(np.concatenate([np.diff(layout.tree_starts) for layout in layouts])),
+        np.concatenate([layout.tree_nodes for layout in layouts]),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,27 +12,45 @@ import numpy.typing as npt
 from unlearnspn.circuit.batches import ArrayReader, Batch
 from unlearnspn.circuit.density import Evaluator
 from unlearnspn.circuit.domains import Domains
+from unlearnspn.circuit.expressions import Tree, Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.schedule import Schedule
+from unlearnspn.circuit.tree_lookup import TreeLookup, TreeLookups
 from unlearnspn.tables import Family
 from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
 
-#: An array is read and scored so many rows at a time.
-_ARRAY_ROWS = 1 << 11
+#: An array is read and scored so many rows at a time; no power of two, as columns would push each other out of the
+#: processor's cache.
+_ARRAY_ROWS = 2000
 #: Fewer cells than this are not worth a second thread.
 _LEAST_CELLS = 1 << 14
 
 
-class Scorer:
-    """A circuit prepared for log-densities."""
+class PreparedTrees:
+    """Trees that have been prepared for lookups: circuits that share a tree need not prepare it again."""
 
-    def __init__(self, layout: Layout, domains: Domains) -> None:
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Tree, TreeLookup]] = {}
+
+    def lookups(self, trees: Sequence[Tree], domains: Domains) -> list[TreeLookup]:
+        """Return some trees prepared, and forget all others; the columns are always the same."""
+        slots, known = domains.slots.astype(np.int32), self._known
+        found = {id(tree): known.get(id(tree)) or (tree, TreeLookup(tree, slots)) for tree in trees}
+        self._known = found
+        return [found[id(tree)][1] for tree in trees]
+
+
+class Scorer:
+    """A circuit prepared for log-densities, given its outline and its trees."""
+
+    def __init__(self, outline: Layout, trees: Sequence[Tree], domains: Domains, prepared: PreparedTrees) -> None:
         self.domains = domains
-        variables = layout.variables
-        slots = np.where(variables < 0, 0, domains.slots[variables]).astype(np.int32)
-        self._evaluator = Evaluator(layout, slots, Schedule.of(layout))
+        slots = np.where(outline.variables < 0, 0, domains.slots[outline.variables]).astype(np.int32)
+        slots[outline.units == Unit.TREE] = np.arange(len(trees))
+        self._evaluator = Evaluator(outline, slots, Schedule.of(outline))
+        self._trees = TreeLookups(prepared.lookups(trees, domains), int((~domains.is_numeric).sum()))
         self._reader = ArrayReader(domains)
 
     def score(self, batch: Batch) -> Floats:
@@ -40,7 +58,7 @@ class Scorer:
         densities = np.empty(batch.n_rows)
 
         def work(start: int, end: int) -> None:
-            self._evaluator.log_density(batch.numbers, batch.places, start, densities[start:end])
+            self._evaluator.log_density(self._trees, batch.numbers, batch.places, start, densities[start:end])
 
         _in_parallel(batch.n_rows, len(self.domains), work)
         return densities
@@ -55,7 +73,7 @@ class Scorer:
             for first in range(start, end, _ARRAY_ROWS):
                 own = slice(first, min(first + _ARRAY_ROWS, end))
                 finite.append(self._reader.read(array[own], batch))
-                self._evaluator.log_density(batch.numbers, batch.places, 0, densities[own])
+                self._evaluator.log_density(self._trees, batch.numbers, batch.places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
         return densities if all(finite) else None

@@ -2,7 +2,7 @@
 
 Compiled code indexes without bounds checks, so this is complete: what passes can be walked, and is a distribution.
 Three properties make it one: sums mix distributions of the same variables (smooth), products multiply distributions of
-different ones (decomposable), and weights and inputs are normalised.
+different ones (decomposable), and weights and inputs are normalised. A tree is a mixture of products that share parts.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import OWN, Unit
 from unlearnspn.circuit.input_rules import TOLERANCE, Mask, own_parameters, rules
-from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.layout import Layout, is_input
 from unlearnspn.circuit.passes import gather_scopes
+from unlearnspn.circuit.tree_nodes import table_sizes
 
 #: So many variables fit into a set of bits.
 _BITS = 64
@@ -40,6 +41,7 @@ def validate(layout: Layout, n_categories: Sequence[int | None]) -> None:
     """
     _check_arrays(layout)
     _check_order(layout)
+    _check_trees(layout)
     _check_weights(layout)
     _check_variables(layout, n_categories)
     _check_scopes(layout, len(n_categories))
@@ -83,18 +85,72 @@ def _check_order(layout: Layout) -> None:
     used = np.bincount(children, minlength=len(layout)) > 0
     used[-1] = True
     _require_of(layout, every, used, "it is no part of the circuit")
-    is_input = layout.units > Unit.PRODUCT
-    _require_of(layout, every, ~is_input | (counts == 0), "an input has children")
-    _require_of(layout, every, is_input | (np.diff(layout.parameter_starts) == 0), "only inputs have parameters")
+    inputs, with_parameters = is_input(layout.units), layout.units > Unit.PRODUCT
+    _require_of(layout, every, ~inputs | (counts == 0), "an input has children")
+    has_none = np.diff(layout.parameter_starts) == 0
+    _require_of(layout, every, with_parameters | has_none, "only inputs and trees have parameters")
     _require_of(layout, every, (layout.units != Unit.SUM) | (counts > 0), "a sum has no parts")
 
 
+def _check_trees(layout: Layout) -> None:
+    """Nodes after their parents, with a distribution for each state, and probabilities that sum to 1."""
+    units, nodes = layout.trees, layout.tree_nodes
+    starts_fit = len(layout.tree_starts) == len(units) + 1 and layout.tree_starts[0] == 0
+    counts = np.diff(layout.tree_starts)
+    fits = starts_fit and layout.tree_starts[-1] == len(nodes) and bool((counts > 0).all())
+    _require(fits, "the nodes are not divided among the trees")
+    if not len(units):
+        return
+    owners, firsts = np.repeat(units, counts), np.repeat(layout.tree_starts[:-1], counts)
+    parents, n_states, n_inputs = nodes.astype(np.int64).T
+    places, is_first = np.arange(len(nodes)) - firsts, np.arange(len(nodes)) == firsts
+    _require_of(layout, owners, (n_states >= 0) & (n_inputs >= 0), "a node has less than no states or inputs")
+    fits = np.where(is_first, parents == -1, (parents >= 0) & (parents < places))
+    _require_of(layout, owners, fits, "a node does not come after its parent")
+    of_parents = np.where(is_first, 1, n_states[firsts + np.maximum(parents, 0)])
+    _require_of(layout, owners, of_parents > 0, "a node without states has children")
+    needed = np.where(n_states > 0, n_states, of_parents)
+    fits = (n_inputs == needed) | ((n_inputs == 0) & (n_states > 0))
+    _require_of(layout, owners, fits & (~is_first | (n_states > 0)), "a node does not have an input for each state")
+    totals = np.add.reduceat(n_inputs, layout.tree_starts[:-1])
+    _require_of(
+        layout, units, totals == np.diff(layout.child_starts)[units], "its inputs are not divided among its nodes"
+    )
+    children = np.repeat(np.arange(len(layout)), np.diff(layout.child_starts))
+    below = layout.units[children] == Unit.TREE
+    _require_of(layout, children[below], is_input(layout.units[layout.children[below]]), "a tree has only inputs")
+    # Before they are added up, which must not overflow.
+    most = len(layout.parameters)
+    _require_of(layout, owners, (n_states <= most) & (of_parents * n_states <= most), "a table is too large")
+    sizes = table_sizes(nodes)
+    totals = np.add.reduceat(sizes, layout.tree_starts[:-1])
+    _require_of(
+        layout,
+        units,
+        totals == np.diff(layout.parameter_starts)[units],
+        "its tables do not have the size that they need",
+    )
+    _check_tables(layout, owners, sizes, np.repeat(n_states, sizes))
+
+
+def _check_tables(layout: Layout, owners: Numbers, sizes: Numbers, widths: Numbers) -> None:
+    """Logarithms of probabilities that sum to 1 in each line."""
+    probabilities = layout.parameters[np.repeat(layout.units == Unit.TREE, np.diff(layout.parameter_starts))]
+    owners = np.repeat(owners, sizes)
+    _require_of(layout, owners, probabilities <= TOLERANCE, "a probability in a table is no logarithm of one")
+    offsets = np.arange(len(widths)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    lines = np.flatnonzero(offsets % widths == 0)
+    totals = np.add.reduceat(np.exp(probabilities), lines)
+    fits = np.abs(totals - 1.0) <= TOLERANCE
+    _require_of(layout, owners[lines], fits, "the probabilities in its tables do not sum to 1 (not normalised)")
+
+
 def _check_weights(layout: Layout) -> None:
-    """Logarithms of probabilities that sum to 1 below a sum, zeros below a product."""
+    """Logarithms of probabilities that sum to 1 below a sum, zeros below a product or a tree."""
     weights, every = layout.log_weights, np.arange(len(layout))
     parents = np.repeat(every, np.diff(layout.child_starts))
     below_sum = layout.units[parents] == Unit.SUM
-    _require_of(layout, parents, below_sum | (weights == 0.0), "a product has weights")
+    _require_of(layout, parents, below_sum | (weights == 0.0), "a product or a tree has weights")
     _require_of(layout, parents, weights <= TOLERANCE, "a weight is no logarithm of a probability")
     totals = np.bincount(parents, np.exp(weights), len(layout))
     normalised = (layout.units != Unit.SUM) | (np.abs(totals - 1.0) <= TOLERANCE)
@@ -103,7 +159,7 @@ def _check_weights(layout: Layout) -> None:
 
 def _check_variables(layout: Layout, n_categories: Sequence[int | None]) -> None:
     """Inputs of variables that exist, of their kind, with as many parameters as they need."""
-    inner, inputs = np.flatnonzero(layout.units <= Unit.PRODUCT), layout.inputs
+    inner, inputs = np.flatnonzero(~is_input(layout.units)), layout.inputs
     units, variables = layout.units[inputs], layout.variables[inputs]
     _require_of(layout, inner, layout.variables[inner] == -1, "only inputs have a variable")
     exists = (variables >= 0) & (variables < len(n_categories))
@@ -122,10 +178,10 @@ def _check_scopes(layout: Layout, n_variables: int) -> None:
     for first in range(0, n_variables, _BITS):
         width = min(n_variables - first, _BITS)
         unit, scope = gather_scopes(layout, first, width)
-        is_product = unit >= 0 and layout.units[unit] == Unit.PRODUCT
-        fault = "its parts have different variables (not smooth)"
-        if is_product:
-            fault = "its factors share a variable (not decomposable)"
+        fault = {
+            Unit.PRODUCT: "its factors share a variable (not decomposable)",
+            Unit.TREE: "a node is over several variables (not smooth), or over that of another (not decomposable)",
+        }.get(Unit(layout.units[unit]), "its parts have different variables (not smooth)")
         _require_of(layout, np.array([unit]), np.array([unit < 0]), fault)
         missing = [first + v for v in range(width) if not scope >> v & 1]
         _require(not missing, f"the circuit leaves out variable {missing[:1]}")

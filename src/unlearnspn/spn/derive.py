@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unlearnspn.circuit.expressions import ONE, Expression, Inputs, Product, mixture, product
+from unlearnspn.circuit.scoring import PreparedTrees
 from unlearnspn.leaves.counted import counted_inputs
 from unlearnspn.slices import Rows
 from unlearnspn.spn.learner import Learner
@@ -29,6 +30,8 @@ class Derivation:
     """Derives expressions, and remembers those of sub-networks that are still in use."""
 
     def __init__(self) -> None:
+        #: The trees of expressions, as circuits ask them.
+        self.prepared = PreparedTrees()
         self._columns = b""
         self._known: dict[bytes, Expression] = {}
         self._used: dict[bytes, Expression] = {}

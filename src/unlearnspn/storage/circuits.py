@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.circuit.domains import Domain, Domains
-from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.layout import TREE_ARRAYS, Layout
 from unlearnspn.circuit.validation import InvalidCircuitError, validate
 from unlearnspn.schema import Kind
 from unlearnspn.storage.columns import describe_schema, pack_categories, read_schema, take_categories
@@ -29,6 +29,8 @@ _TYPES: dict[str, type[np.generic]] = {
     "log_weights": np.float64,
     "parameter_starts": np.int64,
     "parameters": np.float64,
+    "tree_starts": np.int64,
+    "tree_nodes": np.int32,
 }
 
 
@@ -65,7 +67,7 @@ def unpack_circuit(container: Container) -> tuple[Layout, Domains, dict[str, Any
         raise StorageError("the document beside the circuit is none")
     entries = Entries(container.arrays)
     categories = take_categories(entries, schema)
-    layout = Layout(**{field.name: entries.take(field.name, _TYPES[field.name], None) for field in fields(Layout)})
+    layout = _take_layout(entries, container)
     entries.finish()
     columns = zip(schema.variables, categories, strict=True)
     domains = Domains(tuple(Domain(v.name, v.kind, v.family, known) for v, known in columns), schema.id_column)
@@ -74,3 +76,13 @@ def unpack_circuit(container: Container) -> tuple[Layout, Domains, dict[str, Any
     except InvalidCircuitError as error:
         raise StorageError(str(error)) from error
     return layout, domains, extra
+
+
+def _take_layout(entries: Entries, container: Container) -> Layout:
+    """Return the arrays of a circuit; those of trees are left out if there are none."""
+    arrays = {}
+    for field in fields(Layout):
+        if field.name not in TREE_ARRAYS or TREE_ARRAYS[0] in container.arrays:
+            shape = (None, 3) if field.name == "tree_nodes" else (None,)
+            arrays[field.name] = entries.take(field.name, _TYPES[field.name], *shape)
+    return Layout(**arrays)

@@ -48,7 +48,7 @@ class PandasFrames:
         """Return distinct values and places by pandas' own codes."""
         pd = import_library("pandas")
         if isinstance(column.dtype, pd.CategoricalDtype):
-            return column.cat.categories.tolist(), column.cat.codes.to_numpy(np.int64)
+            return column.array.categories.tolist(), column.array.codes.astype(np.int64)
         if isinstance(column.dtype, pd.ArrowDtype):
             return ArrowTables().encode(_arrow(column))
         places, distinct = pd.factorize(column)
