@@ -72,6 +72,8 @@ def test_quality(folder):
 def test_serve():
     output, sections = run("serve", "--no-peers", "--quick", "--repeats", "1")
     assert [row["data"] for row in sections["rates"]["rows"]] == ["wine", "breast_cancer"]
+    assert [row["data"] for row in sections["default"]["rows"]] == ["wine", "breast_cancer"]
+    assert all(row["one_ms"] > 0 for row in sections["default"]["rows"])
     assert "left out: SPFlow and deeprob-kit, as asked for" in output
     assert_drawn("serve")
 
