@@ -13,7 +13,7 @@ from unlearnspn.circuit.expressions import Sum, Unit, mixture, numeric, product
 from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import lower
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.circuit.tree_lookup import TreeLookups
+from unlearnspn.circuit.tree_lookups import TreeLookups
 
 
 def gaussian(variable, mean):

@@ -1,6 +1,7 @@
 from unlearnspn.circuit.inputs cimport Rows
 from unlearnspn.circuit.log_sums cimport Parts
-from unlearnspn.circuit.tree_lookup cimport TreeLookups, Workspace
+from unlearnspn.circuit.tree_lookup cimport Workspace
+from unlearnspn.circuit.tree_lookups cimport TreeLookups
 from unlearnspn.circuit.tree_messages cimport TreeArrays
 
 

@@ -16,7 +16,8 @@ from cython.cimports.unlearnspn.circuit.density import Block
 from cython.cimports.unlearnspn.circuit.inputs import Rows, add_to_rows
 from cython.cimports.unlearnspn.circuit.log_densities import Numbers
 from cython.cimports.unlearnspn.circuit.log_sums import Parts, add_up, compare_parts, pick_best
-from cython.cimports.unlearnspn.circuit.tree_lookup import TreeLookups, Workspace
+from cython.cimports.unlearnspn.circuit.tree_lookup import Workspace
+from cython.cimports.unlearnspn.circuit.tree_lookups import TreeLookups
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
 from cython.cimports.unlearnspn.const_types import const_float64, const_int32
 

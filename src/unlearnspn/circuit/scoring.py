@@ -16,7 +16,8 @@ from unlearnspn.circuit.expressions import Tree, Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.schedule import Schedule
-from unlearnspn.circuit.tree_lookup import TreeLookup, TreeLookups
+from unlearnspn.circuit.tree_lookup import TreeLookup
+from unlearnspn.circuit.tree_lookups import TreeLookups
 from unlearnspn.tables import Family
 from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
