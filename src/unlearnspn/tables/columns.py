@@ -33,6 +33,8 @@ _ADVICE_FOR = {
     **dict.fromkeys(("Binary", "bytes", "bytearray", "memoryview", "BytesDType"), _BYTES),
 }
 _FLAGS = [False, True]
+#: So few strings are sooner read one by one than encoded by a library.
+_FEW_ROWS = 16
 _SHOWN = 60
 
 
@@ -162,7 +164,8 @@ def read_series(name: str, series: Any, holder: Holder | None) -> Column:
         flags = series.fill_null(False).to_numpy().astype(np.int64)
         return _flags(name, np.where(series.is_null().to_numpy(), -1, flags))
     if kind in ("String", "Categorical", "Enum"):
-        encoded = None if holder is None else holder.encode(series.to_native())
+        is_short = kind == "String" and len(series) <= _FEW_ROWS
+        encoded = None if holder is None or is_short else holder.encode(series.to_native())
         column = read_objects(name, series.to_list()) if encoded is None else _read_encoded(name, encoded)
         return replace(column, categorical=True)
     if kind in ("Object", "Unknown"):
