@@ -250,7 +250,7 @@ class Model:
         self._digest()  # which names the parts that can be taken over
         derivation = self._derivation
         expression = derivation.express(self.learner, self.root)
-        return Circuit.of(expression, _domains(self.settings, self.learner), self.origin, derivation.prepared)
+        return Circuit(expression, _domains(self.settings, self.learner), self.origin, derivation.prepared)
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""

@@ -51,20 +51,19 @@ class Circuit(Queries):
     True
     """
 
-    def __init__(self, layout: Layout | Expression, domains: Domains, origin: Origin | None = None) -> None:
-        self._written = layout
-        #: The trees that are prepared already.
-        self._prepared = PreparedTrees()
+    def __init__(
+        self,
+        written: Layout | Expression,
+        domains: Domains,
+        origin: Origin | None = None,
+        prepared: PreparedTrees | None = None,
+    ) -> None:
+        self._written = written
+        #: Trees that have been prepared for another circuit, and may be in this one.
+        self._prepared = prepared or PreparedTrees()
         #: What the table was like that the model was learned from.
         self.origin = origin or Origin.arrays(domains.names)
         self.domains = replace(domains, called=self.origin.only(domains.names).column_names)
-
-    @classmethod
-    def of(cls, expression: Expression, domains: Domains, origin: Origin | None, prepared: PreparedTrees) -> Self:
-        """Return the circuit of an expression, some of whose trees may have been prepared for another one."""
-        circuit = cls(expression, domains, origin)
-        circuit._prepared = prepared
-        return circuit
 
     @cached_property
     def layout(self) -> Layout:
