@@ -15,9 +15,9 @@ from benchmarks.scale.plan import Case
 from benchmarks.timing import Stopwatch
 from unlearnspn import SPN
 
-#: Up to so many rows, the model is compared with a fresh fit after each single removal, or after so many of them; after
-#: the last one, and after each batch, in any case.
-_CHECK_EACH_UP_TO, _CHECK_OFTEN_UP_TO, _OFTEN = 2000, 50_000, 50
+#: Up to so many cells, the model is compared with a fresh fit after each single removal, or after so many of them;
+#: after the last one, and after each batch, in any case.
+_CHECK_EACH_UP_TO, _CHECK_OFTEN_UP_TO, _OFTEN = 100_000, 2_500_000, 50
 
 #: So many queries are asked, each after another removal.
 _QUERIES = 20
@@ -55,7 +55,7 @@ def measure_growth(case: Case, removals: int, batches: int, batch_share: float, 
     data = case.load()  # again, and the same: for fresh fits
     n_rows = len(data.frame)
     order = np.random.default_rng(0).permutation(n_rows).tolist()
-    n_batch, checked = max(1, round(batch_share * n_rows)), _checked(removals, n_rows)
+    n_batch, checked = max(1, round(batch_share * n_rows)), _checked(removals, data.frame.size)
     forgetting = _Forgetting(spn)
     singles = [
         forgetting.remove([name], f"removal {number}" if number in checked else None)
@@ -99,13 +99,13 @@ def _ask(spn: SPN, row: pd.DataFrame) -> float:
     return watch.seconds
 
 
-def _checked(removals: int, n_rows: int) -> list[int]:
+def _checked(removals: int, n_cells: int) -> list[int]:
     """Return after which single removals the model is compared with a fresh fit, which takes long on a large table.
 
-    >>> _checked(3, 1000), _checked(120, 10_000), _checked(200, 1_000_000)
+    >>> _checked(3, 50_000), _checked(120, 500_000), _checked(200, 50_000_000)
     ([1, 2, 3], [50, 100, 120], [200])
     """
-    every = 1 if n_rows <= _CHECK_EACH_UP_TO else _OFTEN if n_rows <= _CHECK_OFTEN_UP_TO else removals
+    every = 1 if n_cells <= _CHECK_EACH_UP_TO else _OFTEN if n_cells <= _CHECK_OFTEN_UP_TO else removals
     return sorted({*range(every, removals, every), removals})
 
 
