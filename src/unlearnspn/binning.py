@@ -71,7 +71,7 @@ def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]
         heaviest = value, number, most = _heaviest(values)
         if 4 * number >= 3 * values.size:
             return Crowd(centre, scale), _changes_to_lose(4 * number - 3 * values.size)
-        slack = abs(2 * most - values.size) - 1
+        slack = min(abs(2 * most - values.size) - 1, _changes_to_reach(4 * most - 3 * values.size))
         if 2 * number > values.size:
             values, heaviest = values[values != value], None
             cells = count_cells(values, width, start, _N_CELLS)
