@@ -67,6 +67,8 @@ cdef class TreeLookup:
     cdef double[::1] probabilities
     cdef const long long[::1] log_starts
     cdef double[::1] logs
+    # The state of each place given each state of the parent, in nodes that depend on this; like `logs`, -1 for unknown.
+    cdef int[::1] next_states
     # Whether all its nodes are looked up; of each node whether its parent's states may get too small.
     cdef bint is_complete
     cdef unsigned char[::1] gets_small
@@ -74,6 +76,7 @@ cdef class TreeLookup:
     cdef Py_ssize_t n_states
     cdef void prepare(self, Py_ssize_t node) noexcept nogil
     cdef bint prepare_states(self, Py_ssize_t node) noexcept nogil
+    cdef bint prepare_next_states(self, Py_ssize_t node, Py_ssize_t n_lines) noexcept nogil
     cdef void plan_rescaling(self, Py_ssize_t node, double[::1] halves) noexcept nogil
     cdef void evaluate(self, double* total, Workspace* work) noexcept nogil
     cdef bint lacks_nothing(self, Py_ssize_t first, Py_ssize_t end, Workspace* work) noexcept nogil
@@ -84,6 +87,10 @@ cdef class TreeLookup:
     cdef double* lines(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef Weights table(self, Py_ssize_t node) noexcept nogil
     cdef void find_states(self, Py_ssize_t node, Workspace* work) noexcept nogil
+    cdef void follow_states(
+        self, Py_ssize_t node, PlaceNumbers places, int* known, Workspace* work
+    ) noexcept nogil
+    cdef void weigh_places(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void open_node(self, Py_ssize_t node, Workspace* work) noexcept nogil
     cdef void add_inputs(self, Py_ssize_t node, double* lines, Workspace* work) noexcept nogil
     cdef void weigh_states(self, Py_ssize_t node, Workspace* work) noexcept nogil

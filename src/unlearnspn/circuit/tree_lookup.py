@@ -24,11 +24,12 @@ from unlearnspn.circuit.expressions import N_INPUTS, PARENT, Tree, Unit
 from unlearnspn.circuit.layout import Indices, lower, starts_of
 
 _CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
-#: How a node is evaluated: its category tells its state or is all there is to it; its states are weighed by what its
-#: variable is in each; nothing is known of it.
+#: How a node is evaluated: its category tells its state or is all there is to it; its category and its parent's state
+#: tell it; its states are weighed by what its variable is in each; nothing is known of it.
 _LOOKED_UP = cython.declare(cython.uchar, 0)
-_WEIGHED = cython.declare(cython.uchar, 1)
-_HIDDEN = cython.declare(cython.uchar, 2)
+_FOLLOWED = cython.declare(cython.uchar, 1)
+_WEIGHED = cython.declare(cython.uchar, 2)
+_HIDDEN = cython.declare(cython.uchar, 3)
 #: States that may have got too small together are multiplied by 2¹⁶ until they are above its inverse.
 _SMALL = cython.declare(cython.double, 2.0**-16)
 _LARGE = cython.declare(cython.double, 2.0**16)
@@ -71,6 +72,7 @@ class TreeLookup:
         self.is_same = np.zeros(len(nodes), np.uint8)
         self.log_starts = starts_of(np.where(n_places > 0, (n_places + 1) * (of_parents + 1), 0))
         self.logs = np.zeros(self.log_starts[len(nodes)])
+        self.next_states = np.full(self.log_starts[len(nodes)], -1, np.int32)
         self.probabilities = np.zeros(self.table_starts[len(nodes)])
         self.n_states = int(np.asarray(trees.n_states).sum())
         self.gets_small = np.zeros(len(nodes), np.uint8)
@@ -83,7 +85,7 @@ class TreeLookup:
                 self.plan_rescaling(node, halves)
             self.is_complete = True
             for node in range(self.kinds.shape[0]):
-                if self.kinds[node] != _LOOKED_UP:
+                if self.kinds[node] > _FOLLOWED:
                     self.is_complete = False
 
     @cython.cfunc
@@ -98,17 +100,23 @@ class TreeLookup:
         j: cython.Py_ssize_t
         k: cython.Py_ssize_t
         if n_states and not self.prepare_states(node):
-            self.kinds[node] = _WEIGHED
-            return
+            if not self.prepare_next_states(node, n_lines):
+                self.kinds[node] = _WEIGHED
+                return
+            self.kinds[node] = _FOLLOWED
         for j in range(n_lines):
+            at: cython.Py_ssize_t = self.log_starts[node] + (j + 1) * (n_places + 1) + 1
             for k in range(n_places):
                 # Of its input for this state of the parent, or for the state that the place is in.
-                own: cython.Py_ssize_t = self.states[self.place_starts[node] + k] if n_states else j
+                own: cython.Py_ssize_t = j
+                if n_states:
+                    is_followed: cython.bint = self.kinds[node] == _FOLLOWED
+                    own = self.next_states[at + k] if is_followed else self.states[self.place_starts[node] + k]
                 unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + own]
                 value: cython.double = self.parameters[self.parameter_starts[unit] + k]
                 if n_states:
                     value += self.trees.log_weights[self.trees.tables[node] + j * n_states + own]
-                self.logs[self.log_starts[node] + (j + 1) * (n_places + 1) + k + 1] = value
+                self.logs[at + k] = value
                 # Rounding may have made a little more than a probability of it.
                 self.probabilities[start + j * n_places + k] = exponential(min(value, 0.0))
 
@@ -141,6 +149,35 @@ class TreeLookup:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
+    def prepare_next_states(self, node: cython.Py_ssize_t, n_lines: cython.Py_ssize_t) -> cython.bint:
+        """Write the state of each place of a node given each state of its parent; return whether there is but one."""
+        parent: cython.Py_ssize_t = self.trees.parents[node]
+        n_places: cython.Py_ssize_t = self.n_places[node]
+        n_states: cython.Py_ssize_t = self.trees.n_states[node]
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        if parent < 0 or self.kinds[parent] > _FOLLOWED:
+            return False
+        for j in range(n_lines):
+            at: cython.Py_ssize_t = self.log_starts[node] + (j + 1) * (n_places + 1) + 1
+            for state in range(n_states):
+                if self.trees.log_weights[self.trees.tables[node] + j * n_states + state] == -INFINITY:
+                    continue
+                unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + state]
+                for k in range(n_places):
+                    if self.parameters[self.parameter_starts[unit] + k] > -INFINITY:
+                        if self.next_states[at + k] >= 0:
+                            return False
+                        self.next_states[at + k] = state
+            for k in range(n_places):
+                # What is impossible in all of them may be in any.
+                self.next_states[at + k] = max(self.next_states[at + k], 0)
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
     def plan_rescaling(self, node: cython.Py_ssize_t, halves: cython.double[::1]) -> cython.void:
         """Find out whether the states of a node's parent may have got too small after the message of the node.
 
@@ -153,7 +190,7 @@ class TreeLookup:
         own: cython.double = 0.0
         if parent < 0:
             return
-        if self.kinds[node] == _LOOKED_UP:
+        if self.kinds[node] <= _FOLLOWED:
             for k in range(self.table_starts[node], self.table_starts[node + 1]):
                 if 0.0 < self.probabilities[k] < least:
                     least = self.probabilities[k]
@@ -164,6 +201,8 @@ class TreeLookup:
         for k in range(self.trees.tables[node], self.trees.tables[node] + n_given * self.trees.n_states[node]):
             if 0.0 < self.trees.weights[k] < least:
                 least = self.trees.weights[k]
+        if self.kinds[node] == _FOLLOWED:
+            halves[node] += own
         halves[parent] += max(own, halves[node] - log2(least))
         if halves[parent] > _MOST_HALVES:
             self.gets_small[node] = True
@@ -190,12 +229,14 @@ class TreeLookup:
             work.is_open[node - first] = False
             if self.trees.n_states[node] and self.kinds[node] == _WEIGHED:
                 self.weigh_states(node, work)
+            elif self.kinds[node] == _FOLLOWED:
+                self.weigh_places(node, work)
         for node in range(end - 1, first - 1, -1):
             if work.is_open[node - first]:
                 self.sum_out(node, work)
             if self.kinds[node] == _LOOKED_UP:
                 self.tell_parent(node, work)
-            elif self.trees.n_states[node] == 0:
+            elif self.trees.n_states[node] == 0:  # a number
                 self.weigh_parent(node, work)
         for r in range(work.n_rows):
             total[r] += logarithm(work.factors[r])
@@ -227,10 +268,10 @@ class TreeLookup:
         n: cython.Py_ssize_t = 0
         for node in range(first, end):
             work.n_unknown[node - first] = work.n_rows
-            if self.trees.n_states[node] and self.kinds[node] == _LOOKED_UP:
+            if self.trees.n_states[node] and self.kinds[node] <= _FOLLOWED:
                 self.find_states(node, work)
         for node in range(end - 1, first, -1):
-            if self.kinds[node] == _LOOKED_UP and self.kinds[self.trees.parents[node]] == _LOOKED_UP:
+            if self.kinds[node] <= _FOLLOWED and self.kinds[self.trees.parents[node]] <= _FOLLOWED:
                 table = cython.address(work.tables[n])
                 table.n_columns = cython.cast(cython.int, self.n_places[node] + 1)
                 table.logs = cython.address(self.logs[self.log_starts[node]]) + table.n_columns + 1
@@ -312,9 +353,59 @@ class TreeLookup:
             return
         places = self.places(node, work)
         known = work.known + (node - work.first) * work.width
+        if self.kinds[node] == _FOLLOWED:
+            self.follow_states(node, places, known, work)
+            return
         states = cython.address(self.states[self.place_starts[node]])
         for r in range(work.n_rows):
             known[r] = -1 if places[r] < 0 else states[max(places[r], 0)]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def follow_states(
+        self,
+        node: cython.Py_ssize_t,
+        places: PlaceNumbers,
+        known: cython.p_int,
+        work: cython.pointer[Workspace],
+    ) -> cython.void:
+        """Find out which states of a node are known, where its parent's state matters."""
+        r: cython.Py_ssize_t
+        n_unknown: cython.int = 0
+        width: cython.Py_ssize_t = self.n_places[node] + 1
+        next_states = cython.address(self.next_states[self.log_starts[node]]) + width + 1
+        above = self.known(self.trees.parents[node], work)
+        for r in range(work.n_rows):
+            known[r] = next_states[above[r] * width + places[r]]
+            n_unknown += known[r] < 0
+        work.n_unknown[node - work.first] = n_unknown
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def weigh_places(self, node: cython.Py_ssize_t, work: cython.pointer[Workspace]) -> cython.void:
+        """Write how likely a category is in each state of a node, where it is known, but not the parent's state."""
+        n: cython.Py_ssize_t = 0
+        i: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        state: cython.Py_ssize_t
+        if work.n_unknown[node - work.first] == work.n_missing[self.node_slots[node]]:
+            return
+        self.open_node(node, work)
+        places, states, chosen = self.places(node, work), self.known(node, work), work.chosen
+        informed = work.informed + (node - work.first) * work.width
+        for r in range(work.n_rows):
+            chosen[n] = r
+            n += (places[r] >= 0) & (states[r] < 0)
+        lines = self.lines(node, work)
+        for state in range(self.trees.n_states[node]):
+            unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + state]
+            own = cython.address(self.parameters[self.parameter_starts[unit]])
+            for i in range(n):
+                lines[state * work.width + chosen[i]] = exponential(own[places[chosen[i]]])
+        for i in range(n):
+            informed[chosen[i]] = True
 
     @cython.cfunc
     @cython.nogil

@@ -1,9 +1,10 @@
 """Chow-Liu trees: one distribution of several variables, in place of a product of their own.
 
 Chow & Liu (1968): among all distributions in which every variable depends on one other at most, the one that follows
-the maximum spanning tree of mutual information is most likely. The tree is a function of the pair tables and derived
-from them whenever it is needed: mutual information is an integer here, so no order of summation can change the tree.
-A number takes part by its bin: it is a mixture of Gaussians, one for each bin, and what depends on it depends on which.
+the maximum spanning tree of mutual information is most likely. Here a category may depend on further ancestors in the
+tree, where that pays (`contexts`). The tree is a function of counts and derived from them whenever it is needed: mutual
+information is an integer here, so no order of summation can change the tree. A number takes part by its bin: it is a
+mixture of Gaussians, one for each bin, and what depends on it depends on which.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.bins import BinDefaults, bin_parameters, lines_of_bins
 from unlearnspn.leaves.categorical import UNSEEN
-from unlearnspn.leaves.edge_tables import Alphabets, find_pairs
+from unlearnspn.leaves.edge_tables import Alphabets
 from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, in_arrays, readable
 from unlearnspn.leaves.gaussian import Gaussian
-from unlearnspn.leaves.settings import require_positive
+from unlearnspn.leaves.settings import require_positive, require_whole
 from unlearnspn.leaves.tree import Tree, TreeData, learn_tree
 from unlearnspn.leaves.tree_statistics import TreeStatistics, gather_statistics, revise_statistics
 from unlearnspn.leaves.tree_units import express_tree
@@ -33,10 +34,13 @@ from unlearnspn.slices import Rows, Slice
 from unlearnspn.statistics.moments import Moments
 from unlearnspn.tables import Category
 
+#: Tables of more ancestors would have more cells than tables have records.
+_MOST_ORDER = 8
+
 
 @dataclass(frozen=True)
 class ChowLiu:
-    """A tree of categories and numbers, in which each variable depends on its parent.
+    """A tree of categories and numbers, in which each variable depends on its parent, and categories on more ancestors.
 
     The tree starts at the first variable. A variable's own probabilities p are those of `Categorical(alpha)`, or of
     `Bernoulli(alpha)` if that is its leaf. Given an outcome of its parent that m records have, d of them with the
@@ -44,6 +48,12 @@ class ChowLiu:
     had occurred `alpha` times more and `beta` more records knew nothing of the parent; without the 0.01 of what was
     never seen for a Bernoulli variable. Given an outcome of its parent that no record has, it is p. Records in which
     one of two variables is missing do not count for the two.
+
+    A category may depend on up to `order` categories above it: on its parent, the parent's parent and so on; `order=1`
+    is the tree of Chow and Liu. One more is added as long as the log-likelihood grows by more than `penalty` for each
+    degree of freedom: the next one above, or a sibling that becomes the parent. Given outcomes of k + 1 ancestors that
+    m records have, d of them with the category, its probability is (d + beta·q) / (m + beta), where q is the
+    probability given the nearest k of them; given outcomes that no record has together, it is q.
 
     The outcomes of a number are the bins of its column. In a bin that some record has, it is normal, with mean and
     deviation of the values there (the leaf's least deviation holds here, too). In all others and in what was never seen
@@ -55,9 +65,12 @@ class ChowLiu:
 
     alpha: float = 0.3
     beta: float = 3.0
+    order: int = 4
+    penalty: float = 1.5
 
     def __post_init__(self) -> None:
-        require_positive(alpha=self.alpha, beta=self.beta)
+        require_positive(alpha=self.alpha, beta=self.beta, penalty=self.penalty)
+        require_whole(_MOST_ORDER, order=self.order)
 
     @property
     def name(self) -> str:
@@ -101,28 +114,32 @@ class TreeLeaf:
         return self.settings.name
 
     def learn(self, data: Slice, rows: Rows) -> TreeStatistics:
-        """Count the tables of all pairs, and sum numbers by bin."""
+        """Gather codes, count the tables of all pairs, and sum numbers by bin."""
         return gather_statistics(data, rows)
 
     def revise(self, statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
-        """Count rows out and others in, in the tables of pairs and in the sums of bins."""
+        """Count rows out and others in."""
         return revise_statistics(statistics, data, minus, plus)
 
     def fingerprint(self, statistics: TreeStatistics, data: Slice) -> bytes:
-        """Hash all cells, by the codes' own fingerprints, and the exact sums."""
-        pairs = find_pairs(statistics.cells, data.scope, data.encoding.sizes)
+        """Hash the records' codes, by the codes' own fingerprints, and the exact sums."""
+        names = data.encoding.prints[data.scope[:, np.newaxis], statistics.codes]
         bins = lines_of_bins(statistics.in_bins, data.scope, statistics.columns)
         moments = [Moments.from_words(line, window) for _, window, lines in bins for line in lines]
         sums = [part for each in moments for part in each.to_bytes()]
-        return fingerprint([pairs.hashes(data.encoding.prints[data.scope]).tobytes(), *sums])
+        return fingerprint([names[:, np.lexsort(names)].tobytes(), *sums])
 
     def parameters(self, statistics: TreeStatistics, data: Slice) -> Mapping[str, Any]:
-        """Return each variable's parent, its probabilities given each outcome of that, and numbers by bin."""
+        """Return what each variable depends on, its probabilities given the outcomes of that, and numbers by bin."""
         tree, names = learn_tree(self._tree_data(statistics, data)), [data.records.schema.names[v] for v in data.scope]
         outcomes = [readable(self._outcomes(data, v).categories) for v in data.scope.tolist()]
-        parents = {name: None if u < 0 else names[u] for name, u in zip(names, tree.parents.tolist(), strict=True)}
+        ancestors = [[names[u] for u in tree.contexts.ancestors(v)] for v in range(len(names))]
         probabilities = {name: _readable_table(tree, outcomes, v) for v, name in enumerate(names)}
-        shown: dict[str, Any] = {"parents": parents, "probabilities": probabilities}
+        shown: dict[str, Any] = {
+            "parents": {name: own[0] if own else None for name, own in zip(names, ancestors, strict=True)},
+            "ancestors": dict(zip(names, ancestors, strict=True)),
+            "probabilities": probabilities,
+        }
         bins = self._readable_bins(statistics, data)
         return {**shown, "bins": bins} if bins else shown
 
@@ -135,6 +152,7 @@ class TreeLeaf:
         in_bins, first_bins = bin_parameters(statistics.in_bins, data.scope, statistics.columns, defaults)
         return TreeData(
             data.scope,
+            statistics.codes,
             statistics.cells,
             in_bins,
             first_bins,
@@ -143,6 +161,8 @@ class TreeLeaf:
             data.records.is_numeric,
             float(self.settings.alpha),
             float(self.settings.beta),
+            self.settings.order,
+            float(self.settings.penalty),
         )
 
     def _known_of(self, data: Slice) -> _Known:
@@ -190,9 +210,17 @@ class TreeLeaf:
 
 
 def _readable_table(tree: Tree, outcomes: list[list[Category]], v: int) -> dict[Any, Any]:
-    table, parent = tree.tables.table(tree.alphabets, v), int(tree.parents[v])
-    lines = [dict(zip(outcomes[v], line, strict=False)) for line in np.exp(table).tolist()]
-    if parent < 0:
+    """Return the probabilities of a variable by the outcome of its parent, or by those of all that it depends on."""
+    lines = [
+        dict(zip(outcomes[v], line, strict=False)) for line in np.exp(tree.tables.table(tree.alphabets, v)).tolist()
+    ]
+    ancestors = tree.contexts.ancestors(v)
+    if not ancestors:
         return lines[0]
-    seen = tree.tables.seen(tree.alphabets, parent)
-    return {outcomes[parent][k]: line for k, line in zip(seen, lines, strict=False)}
+    seen = [[outcomes[u][k] for k in tree.tables.seen(tree.alphabets, u)] for u in ancestors]
+    table: dict[Any, Any] = {}
+    for ranks, line in zip(tree.contexts.states(ancestors[0]), lines, strict=False):
+        if len(ranks) == len(ancestors):
+            values = tuple([own[rank] for own, rank in zip(seen, ranks, strict=True)])
+            table[values if len(values) > 1 else values[0]] = line
+    return table

@@ -1,8 +1,7 @@
-"""The probabilities along the edges of a Chow-Liu tree, from pair tables."""
+"""The probabilities along the edges of a tree, from how often values occur in each context."""
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import NamedTuple
 
 import cython
@@ -10,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.unlearnspn.const_types import const_float64, const_int64
+from cython.cimports.unlearnspn.leaves.contexts import Contexts
 from cython.cimports.unlearnspn.portable_math import log
 
-from unlearnspn.hashing import Keys
-from unlearnspn.mixing import mix_keys
 from unlearnspn.slices import Counts, Scope
 
 Floats = npt.NDArray[np.float64]
@@ -31,12 +29,6 @@ class Pairs(NamedTuple):
         """Return the table of two variables, [code of u, code of v], for u before v."""
         start, shape = self.starts[u, v], (self.sizes[u], self.sizes[v])
         return self.cells[start : start + shape[0] * shape[1]].reshape(shape)
-
-    def hashes(self, prints: Keys) -> Keys:
-        """Return the sum of count·hash over the cells of each pair, given the fingerprints of all codes."""
-        names = [mix_keys(prints[v, :size], np.uint64(v)) for v, size in enumerate(self.sizes.tolist())]
-        pairs = combinations(range(len(names)), 2)
-        return np.array([(self.table(u, v).astype(np.uint64) * np.outer(names[u], names[v])).sum() for u, v in pairs])
 
 
 def find_pairs(cells: Counts, scope: Scope, sizes: Counts) -> Pairs:
@@ -102,17 +94,17 @@ def _write_codes(
 
 
 class EdgeTables(NamedTuple):
-    """The log-probabilities of each variable given its parent.
+    """The log-probabilities of each variable given the states of its parent.
 
-    There is a line for each outcome of the parent that some record has, in order, and one for all others if there are
-    any; without a parent there is one line. A line has the log-probability of each outcome, of what was never seen, and
-    of all those together that no record has.
+    The states of a variable are its contexts, in order, and one for all outcomes together that no record has, if there
+    are any. There is a line for each state of the parent; without a parent there is one line. A line has the
+    log-probability of each outcome, of what was never seen, and of all those together that no record has.
     """
 
     #: How many records have each outcome, variable after variable.
     counts: Counts
-    #: How many lines the table of a variable has whose parent this is.
-    n_lines: Counts
+    #: How many states each variable has.
+    n_states: Counts
     #: Where the lines of each variable start, and at the end how many numbers there are.
     starts: Counts
     logs: Floats
@@ -127,147 +119,121 @@ class EdgeTables(NamedTuple):
         return self.logs[self.starts[v] : self.starts[v + 1]].reshape(-1, width)
 
 
-def edge_tables(pairs: Pairs, alphabets: Alphabets, parents: Counts, alpha: float, beta: float) -> EdgeTables:
-    """Return the log-probabilities along the edges of a tree; the parent of the first variable is -1."""
-    writer: _Writer = _Writer(pairs, alphabets, parents, alpha, beta)
-    counts, n_lines = np.zeros(alphabets.codes.size, np.int64), np.zeros(parents.size, np.int64)
-    starts = np.zeros(parents.size + 1, np.int64)
-    writer.count(counts, n_lines, starts)
-    logs = np.empty(starts[parents.size])
+def edge_tables(contexts: Contexts, alphabets: Alphabets, alpha: float, beta: float) -> EdgeTables:
+    """Return the log-probabilities along the edges of a tree."""
+    writer: _Writer = _Writer(contexts, alphabets, alpha, beta)
+    n_variables = alphabets.starts.size - 1
+    n_states, starts = np.zeros(n_variables, np.int64), np.zeros(n_variables + 1, np.int64)
+    writer.measure(n_states, starts)
+    logs = np.empty(starts[n_variables])
     writer.write(logs)
-    return EdgeTables(counts, n_lines, starts, logs)
+    return EdgeTables(np.asarray(contexts.counts), n_states, starts, logs)
 
 
 @cython.cclass
 class _Writer:
     """Writes the tables of a tree."""
 
-    cells: const_int64[::1]
-    sizes: const_int64[::1]
-    pair_starts: const_int64[:, ::1]
+    contexts: Contexts
+    counts: const_int64[::1]
     outcomes: const_int64[::1]
-    codes: const_int64[::1]
     unseen: const_float64[::1]
     parents: const_int64[::1]
     alpha: cython.double
     beta: cython.double
-    # Of one variable at a time: zeros, its probabilities by itself and given its parent, and its counts given that.
-    nothing: cython.double[::1]
-    alone: cython.double[::1]
-    probabilities: cython.double[::1]
+    # Of one variable at a time: its counts in one context, and its probabilities, [length, context of its parent,
+    # outcome]; by itself they stand at 0, 0.
     joint: cython.longlong[::1]
+    probabilities: cython.double[:, :, ::1]
     # What is written.
-    counts: cython.longlong[::1]
-    n_lines: cython.longlong[::1]
+    n_states: cython.longlong[::1]
     starts: cython.longlong[::1]
     logs: cython.double[::1]
 
-    def __init__(
-        self,
-        pairs: Pairs,
-        alphabets: Alphabets,
-        parents: Counts,
-        alpha: float,
-        beta: float,
-    ) -> None:
+    def __init__(self, contexts: Contexts, alphabets: Alphabets, alpha: float, beta: float) -> None:
         most: cython.Py_ssize_t = 0
+        most_contexts: cython.Py_ssize_t = 0
+        longest: cython.Py_ssize_t = 1
         v: cython.Py_ssize_t
-        numbers: cython.double[:, ::1]
-        self.cells, self.sizes, self.pair_starts = pairs.cells, pairs.sizes, pairs.starts
-        self.outcomes, self.codes, self.unseen = alphabets.starts, alphabets.codes, alphabets.unseen
-        self.parents, self.alpha, self.beta = parents, alpha, beta
+        length: cython.Py_ssize_t
+        self.contexts, self.counts, self.parents = contexts, contexts.counts, contexts.parents
+        self.outcomes, self.unseen = alphabets.starts, alphabets.unseen
+        self.alpha, self.beta = alpha, beta
         for v in range(self.parents.shape[0]):
             most = max(most, self.outcomes[v + 1] - self.outcomes[v])
-        numbers = np.zeros((3, most + 1))
-        self.nothing, self.alone, self.probabilities = numbers[0], numbers[1], numbers[2]
+            longest = max(longest, contexts.lengths[v])
+            for length in range(1, contexts.order + 1):
+                most_contexts = max(most_contexts, contexts.sizes[v, length])
+        self.probabilities = np.zeros((longest + 1, most_contexts + 1, most + 1))
         self.joint = np.zeros(most, np.int64)
 
     @cython.cfunc
-    def count(
-        self, counts: cython.longlong[::1], n_lines: cython.longlong[::1], starts: cython.longlong[::1]
-    ) -> cython.void:
-        """Count outcomes, and find out how large tables are."""
+    def measure(self, n_states: cython.longlong[::1], starts: cython.longlong[::1]) -> cython.void:
+        """Find out how many states there are, and how large tables are."""
         v: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        n_seen: cython.longlong
+        parent: cython.Py_ssize_t
         width: cython.longlong
-        self.counts, self.n_lines, self.starts = counts, n_lines, starts
+        self.n_states, self.starts = n_states, starts
         with cython.nogil:
-            self.count_outcomes()
             for v in range(self.parents.shape[0]):
-                n_seen = 0
-                for k in range(self.outcomes[v], self.outcomes[v + 1]):
-                    n_seen += self.counts[k] > 0
                 width = self.outcomes[v + 1] - self.outcomes[v]
-                self.n_lines[v] = n_seen + (self.unseen[v] > 0.0 or n_seen < width)
+                others: cython.bint = self.unseen[v] > 0.0 or self.contexts.sizes[v, 1] < width
+                self.n_states[v] = self.contexts.n_contexts(v) + others
             for v in range(self.parents.shape[0]):
                 width = self.outcomes[v + 1] - self.outcomes[v] + 2
-                k = self.parents[v]
-                self.starts[v + 1] = self.starts[v] + width * (self.n_lines[k] if k >= 0 else 1)
+                parent = self.parents[v]
+                self.starts[v + 1] = self.starts[v] + width * (self.n_states[parent] if parent >= 0 else 1)
 
     @cython.cfunc
     def write(self, logs: cython.double[::1]) -> cython.void:
         """Write the tables."""
         v: cython.Py_ssize_t
+        length: cython.Py_ssize_t
         self.logs = logs
         with cython.nogil:
             for v in range(self.parents.shape[0]):
+                self.smooth_alone(v)
+                for length in range(1, self.contexts.lengths[v] + 1):
+                    self.smooth_given(v, length)
                 self.write_table(v)
 
     @cython.cfunc
-    @cython.inline
     @cython.nogil
     @cython.exceptval(check=False)
-    def joint_count(
-        self, u: cython.Py_ssize_t, a: cython.Py_ssize_t, v: cython.Py_ssize_t, b: cython.Py_ssize_t
-    ) -> cython.longlong:
-        """Return how many records have a code of one variable and a code of another."""
-        if u < v:
-            return self.cells[self.pair_starts[u, v] + a * self.sizes[v] + b]
-        return self.cells[self.pair_starts[v, u] + b * self.sizes[u] + a]
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def count_outcomes(self) -> cython.void:
-        v: cython.Py_ssize_t
-        k: cython.Py_ssize_t
-        a: cython.Py_ssize_t
-        other: cython.Py_ssize_t
-        for v in range(self.parents.shape[0]):
-            other = 1 if v == 0 else 0
-            for k in range(self.outcomes[v], self.outcomes[v + 1]):
-                if self.codes[k]:
-                    for a in range(self.sizes[other]):
-                        self.counts[k] += self.joint_count(other, a, v, self.codes[k])
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def write_table(self, v: cython.Py_ssize_t) -> cython.void:
-        """Write the lines of a variable."""
+    def smooth_alone(self, v: cython.Py_ssize_t) -> cython.void:
+        """Find the probabilities of a variable by itself."""
         first: cython.Py_ssize_t = self.outcomes[v]
-        size: cython.Py_ssize_t = self.outcomes[v + 1] - first
-        parent: cython.Py_ssize_t = self.parents[v]
-        at: cython.Py_ssize_t = self.starts[v]
-        i: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        for i in range(size):
-            self.joint[i] = self.counts[first + i]
-        self.smooth(size, self.unseen[v], 0.0, self.nothing, self.alone)
-        if parent >= 0:
-            for k in range(self.outcomes[parent], self.outcomes[parent + 1]):
-                if self.counts[k] == 0:
-                    continue
-                for i in range(size):
-                    self.joint[i] = 0
-                    if self.codes[first + i]:
-                        self.joint[i] = self.joint_count(parent, self.codes[k], v, self.codes[first + i])
-                self.smooth(size, self.unseen[v], self.beta, self.alone, self.probabilities)
-                self.write_logs(first, size, self.probabilities, at)
-                at += size + 2
-        if at < self.starts[v + 1]:
-            self.write_logs(first, size, self.alone, at)
+        for k in range(self.outcomes[v + 1] - first):
+            self.joint[k] = self.counts[first + k]
+        self.smooth(v, self.alpha, 0.0, self.probabilities[0, 0], self.probabilities[0, 0])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def smooth_given(self, v: cython.Py_ssize_t, length: cython.Py_ssize_t) -> cython.void:
+        """Find the probabilities of a variable in each context of its parent that has some length."""
+        parent: cython.Py_ssize_t = self.parents[v]
+        first: cython.Py_ssize_t = self.outcomes[v]
+        context: cython.Py_ssize_t
+        own: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        self.contexts.count(v, parent, length)
+        for context in range(1, self.contexts.sizes[parent, length] + 1):
+            own = context * (self.contexts.sizes[v, 1] + 1)
+            for k in range(self.outcomes[v + 1] - first):
+                self.joint[k] = 0
+                if self.counts[first + k]:
+                    own += 1
+                    self.joint[k] = self.contexts.cells[own]
+            shorter: cython.Py_ssize_t = self.contexts.prefixes[parent, length, context] if length > 1 else 0
+            self.smooth(
+                v,
+                self.alpha if length == 1 else 0.0,
+                self.beta,
+                self.probabilities[length - 1, shorter],
+                self.probabilities[length, context],
+            )
 
     @cython.cfunc
     @cython.nogil
@@ -275,34 +241,54 @@ class _Writer:
     @cython.cdivision(True)
     def smooth(
         self,
-        size: cython.Py_ssize_t,
-        unseen: cython.double,
+        v: cython.Py_ssize_t,
+        alpha: cython.double,
         beta: cython.double,
-        alone: cython.double[::1],
+        otherwise: cython.double[::1],
         probabilities: cython.double[::1],
     ) -> cython.void:
         """Write the probability of each outcome, of which there are joint counts, then of what was never seen."""
+        size: cython.Py_ssize_t = self.outcomes[v + 1] - self.outcomes[v]
         total: cython.longlong = 0
         k: cython.Py_ssize_t
         mass: cython.double
         for k in range(size):
             total += self.joint[k]
-        mass = total + self.alpha * (size + unseen) + beta
+        mass = total + alpha * (size + self.unseen[v]) + beta
         for k in range(size):
-            probabilities[k] = (self.joint[k] + self.alpha + beta * alone[k]) / mass
-        probabilities[size] = (self.alpha * unseen + beta * alone[size]) / mass
+            probabilities[k] = (self.joint[k] + alpha + beta * otherwise[k]) / mass
+        probabilities[size] = (alpha * self.unseen[v] + beta * otherwise[size]) / mass
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def write_table(self, v: cython.Py_ssize_t) -> cython.void:
+        """Write the lines of a variable."""
+        parent: cython.Py_ssize_t = self.parents[v]
+        at: cython.Py_ssize_t = self.starts[v]
+        width: cython.Py_ssize_t = self.outcomes[v + 1] - self.outcomes[v] + 2
+        length: cython.Py_ssize_t
+        context: cython.Py_ssize_t
+        known: cython.Py_ssize_t
+        if parent >= 0:
+            for length in range(1, self.contexts.kept[parent] + 1):
+                known = min(length, self.contexts.lengths[v])
+                for context in range(1, self.contexts.sizes[parent, length] + 1):
+                    given: cython.Py_ssize_t = self.contexts.shorten(parent, length, context, known)
+                    self.write_logs(v, self.probabilities[known, given], at)
+                    at += width
+        if at < self.starts[v + 1]:
+            self.write_logs(v, self.probabilities[0, 0], at)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def write_logs(
-        self,
-        first: cython.Py_ssize_t,
-        size: cython.Py_ssize_t,
-        probabilities: cython.double[::1],
-        at: cython.Py_ssize_t,
+        self, v: cython.Py_ssize_t, probabilities: cython.double[::1], at: cython.Py_ssize_t
     ) -> cython.void:
         """Write logarithms, and that of the sum over the outcomes that no record has."""
+        first: cython.Py_ssize_t = self.outcomes[v]
+        size: cython.Py_ssize_t = self.outcomes[v + 1] - first
         rest: cython.double = 0.0
         k: cython.Py_ssize_t
         for k in range(size + 1):

@@ -1,4 +1,4 @@
-"""From pair tables to a Chow-Liu tree: which variable follows which, and how likely it is to."""
+"""From counts to a tree: which variable depends on which others, and how likely it is given these."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.leaves.contexts import Codes, Contexts, find_contexts
 from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables, alphabets_of, edge_tables, find_pairs
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.slices import Counts, Flags, Scope
@@ -18,7 +19,8 @@ class TreeData(NamedTuple):
     """What a tree follows from."""
 
     scope: Scope
-    #: The tables of all pairs of the scope's variables, one after another.
+    #: The codes of all records, [variable, record], and the tables of all pairs of variables, one after another.
+    codes: Codes
     cells: Counts
     #: The parameters of a number's parts, a line for each, variable after variable; and where each variable's start.
     in_bins: Floats
@@ -29,15 +31,18 @@ class TreeData(NamedTuple):
     is_numeric: Flags
     alpha: float
     beta: float
+    order: int
+    penalty: float
 
 
 class Tree(NamedTuple):
     """A tree of the variables of a scope, by position, with its probabilities."""
 
     scope: Scope
-    parents: Counts
-    #: Parents before children.
-    order: Counts
+    #: Parents, ancestors that variables depend on, and their values.
+    contexts: Contexts
+    #: The variables in the order in which they joined the tree: parents before children.
+    joined: Counts
     alphabets: Alphabets
     tables: EdgeTables
     is_numeric: Flags
@@ -48,7 +53,18 @@ class Tree(NamedTuple):
 def learn_tree(data: TreeData) -> Tree:
     """Find the tree."""
     alphabets, pairs = alphabets_of(data.scope, data.alphabets), find_pairs(data.cells, data.scope, data.sizes)
-    parents, order = maximum_spanning_tree(pair_gains(pairs))
-    tables = edge_tables(pairs, alphabets, parents, data.alpha, data.beta)
-    is_numeric = data.is_numeric[data.scope]
-    return Tree(data.scope, parents, order, alphabets, tables, is_numeric, data.in_bins, data.first_bins)
+    gains, is_numeric = pair_gains(pairs), data.is_numeric[data.scope]
+    parents, joined = maximum_spanning_tree(gains)
+    contexts = find_contexts(
+        data.codes,
+        alphabets.starts,
+        alphabets.codes,
+        is_numeric,
+        parents,
+        joined,
+        gains,
+        data.order,
+        data.penalty,
+    )
+    tables = edge_tables(contexts, alphabets, data.alpha, data.beta)
+    return Tree(data.scope, contexts, joined, alphabets, tables, is_numeric, data.in_bins, data.first_bins)

@@ -1,7 +1,7 @@
-"""A Chow-Liu tree as a unit of a circuit.
+"""A tree as a unit of a circuit.
 
-The states of a variable are what those that follow depend on: every outcome that some record has, and all others
-together if there are any. A category on which nothing depends has no states: all that matters is how likely it is given
+The states of a variable are what those that follow depend on: every context that some record has, and all outcomes
+together that none has, if there are any. A category on which nothing depends has no states: all that matters is how likely it is given
 each state of its parent.
 """
 
@@ -11,6 +11,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.unlearnspn.const_types import const_float64, const_int64, const_uint8
+from cython.cimports.unlearnspn.leaves.contexts import Contexts
 from cython.cimports.unlearnspn.portable_math import log
 
 from unlearnspn.circuit.expressions import Expression, Inputs, Tree, Unit
@@ -35,17 +36,18 @@ def express_tree(data: TreeData) -> Expression:
 class _Writer:
     """Writes the arrays of a tree, node after node in the order in which variables joined it."""
 
-    # The tree. The states of a variable are as many as the lines of the tables of those whose parent it is.
+    # The tree.
     scope: const_int64[::1]
+    contexts: Contexts
     parents: const_int64[::1]
-    order: const_int64[::1]
+    joined: const_int64[::1]
     is_numeric: const_uint8[::1]
     in_bins: const_float64[:, ::1]
     first_bins: const_int64[::1]
     outcomes: const_int64[::1]
     unseen: const_float64[::1]
     counts: const_int64[::1]
-    n_lines: const_int64[::1]
+    n_states: const_int64[::1]
     table_starts: const_int64[::1]
     logs: const_float64[::1]
     # Whether nothing depends on a category.
@@ -58,11 +60,12 @@ class _Writer:
     has_impossible: cython.bint
 
     def __init__(self, tree: LearnedTree) -> None:
-        self.scope, self.parents, self.order = tree.scope, tree.parents, tree.order
+        self.scope, self.contexts, self.joined = tree.scope, tree.contexts, tree.joined
+        self.parents = self.contexts.parents
         self.is_numeric = tree.is_numeric.view(np.uint8)
         self.in_bins, self.first_bins = tree.in_bins, tree.first_bins
         self.outcomes, self.unseen = tree.alphabets.starts, tree.alphabets.unseen
-        self.counts, self.n_lines = tree.tables.counts, tree.tables.n_lines
+        self.counts, self.n_states = tree.tables.counts, tree.tables.n_states
         self.table_starts, self.logs = tree.tables.starts, tree.tables.logs
         self.is_simple = np.zeros(tree.scope.size, np.uint8)
         self.n_probabilities = self.n_inputs = self.n_parameters = 0
@@ -93,7 +96,7 @@ class _Writer:
     @cython.exceptval(check=False)
     def n_given(self, v: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Return how many states a variable's parent has."""
-        return self.n_lines[self.parents[v]] if self.parents[v] >= 0 else 1
+        return self.n_states[self.parents[v]] if self.parents[v] >= 0 else 1
 
     @cython.cfunc
     @cython.inline
@@ -101,7 +104,7 @@ class _Writer:
     @cython.exceptval(check=False)
     def inputs_of(self, v: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Return how many inputs a variable has."""
-        return self.n_given(v) if self.is_simple[v] else self.n_lines[v]
+        return self.n_given(v) if self.is_simple[v] else self.n_states[v]
 
     @cython.cfunc
     @cython.inline
@@ -121,12 +124,12 @@ class _Writer:
             for v in range(self.scope.shape[0]):
                 self.is_simple[v] = not self.is_numeric[v]
             for i in range(1, self.scope.shape[0]):
-                self.is_simple[self.parents[self.order[i]]] = False
+                self.is_simple[self.parents[self.joined[i]]] = False
             for i in range(self.scope.shape[0]):
-                v = self.order[i]
+                v = self.joined[i]
                 ranks[v] = i
                 nodes[i, 0] = ranks[self.parents[v]] if i else -1
-                nodes[i, 1] = 0 if self.is_simple[v] else self.n_lines[v]
+                nodes[i, 1] = 0 if self.is_simple[v] else self.n_states[v]
                 nodes[i, 2] = self.inputs_of(v)
                 self.n_probabilities += self.n_given(v) * nodes[i, 1]
                 self.n_inputs += nodes[i, 2]
@@ -142,7 +145,7 @@ class _Writer:
         v: cython.Py_ssize_t
         with cython.nogil:
             for i in range(self.scope.shape[0]):
-                v = self.order[i]
+                v = self.joined[i]
                 for _ in range(self.inputs_of(v)):
                     units[at] = _GAUSSIAN if self.is_numeric[v] else _CATEGORICAL
                     variables[at], n_parameters[at] = self.scope[v], self.input_size(v)
@@ -157,7 +160,7 @@ class _Writer:
         v: cython.Py_ssize_t
         with cython.nogil:
             for i in range(self.scope.shape[0]):
-                v = self.order[i]
+                v = self.joined[i]
                 if self.is_simple[v]:
                     self.write_distributions(v, parameters, own)
                 elif self.is_numeric[v]:
@@ -166,7 +169,7 @@ class _Writer:
                     self.write_certainties(v, parameters, own)
                 if not self.is_simple[v]:
                     self.write_table(v, log_tables, table)
-                    table += self.n_given(v) * self.n_lines[v]
+                    table += self.n_given(v) * self.n_states[v]
                 own += self.inputs_of(v) * self.input_size(v)
 
     @cython.cfunc
@@ -194,7 +197,7 @@ class _Writer:
         """Write the parameters of a number in each of its states."""
         j: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        for j in range(self.n_lines[v]):
+        for j in range(self.n_states[v]):
             for k in range(self.in_bins.shape[1]):
                 parameters[at] = self.in_bins[self.first_bins[v] + j, k]
                 at += 1
@@ -209,19 +212,25 @@ class _Writer:
         """Write the log-probabilities of categories given each state: certainty, or alike among the others."""
         first: cython.Py_ssize_t = self.outcomes[v]
         size: cython.Py_ssize_t = self.n_outcomes(v)
-        end: cython.Py_ssize_t = at + self.n_lines[v] * (size + 1)
+        end: cython.Py_ssize_t = at + self.n_states[v] * (size + 1)
         others: cython.double = self.unseen[v]
-        i: cython.Py_ssize_t
+        length: cython.Py_ssize_t
+        context: cython.Py_ssize_t
         k: cython.Py_ssize_t
-        for k in range(size):
-            others += self.counts[first + k] == 0
-        for k in range(size):
-            if self.counts[first + k]:
-                for i in range(size + 1):
-                    parameters[at + i] = -INFINITY
-                parameters[at + k] = 0.0
+        own: cython.Py_ssize_t
+        for length in range(1, self.contexts.kept[v] + 1):
+            for context in range(1, self.contexts.sizes[v, length] + 1):
+                own = 0
+                for k in range(size + 1):
+                    parameters[at + k] = -INFINITY
+                    if k < size and self.counts[first + k]:
+                        own += 1
+                        if own == self.contexts.owns[v, length, context]:
+                            parameters[at + k] = 0.0
                 at += size + 1
         if at < end:
+            for k in range(size):
+                others += self.counts[first + k] == 0
             for k in range(size):
                 parameters[at + k] = -INFINITY if self.counts[first + k] else log(1.0 / others)
             parameters[at + size] = log(self.unseen[v] / others) if self.unseen[v] > 0.0 else -INFINITY
@@ -230,22 +239,64 @@ class _Writer:
     @cython.nogil
     @cython.exceptval(check=False)
     def write_table(self, v: cython.Py_ssize_t, log_tables: cython.double[::1], at: cython.Py_ssize_t) -> cython.void:
-        """Write the log-probabilities of what some record has, and of all else together if there is such."""
+        """Write the log-probabilities of a variable's states given each state of its parent."""
+        parent: cython.Py_ssize_t = self.parents[v]
+        start: cython.Py_ssize_t = at
+        line: cython.Py_ssize_t = self.table_starts[v]
+        width: cython.Py_ssize_t = self.n_outcomes(v) + 2
+        length: cython.Py_ssize_t
+        context: cython.Py_ssize_t
+        if parent >= 0:
+            for length in range(1, self.contexts.kept[parent] + 1):
+                for context in range(1, self.contexts.sizes[parent, length] + 1):
+                    self.write_line(v, length, context, line, log_tables, at)
+                    line += width
+                    at += self.n_states[v]
+        if line < self.table_starts[v + 1]:
+            self.write_line(v, 0, 0, line, log_tables, at)
+            at += self.n_states[v]
+        self.look_for_impossible(v, log_tables, start, at)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def write_line(
+        self,
+        v: cython.Py_ssize_t,
+        length: cython.Py_ssize_t,
+        context: cython.Py_ssize_t,
+        line: cython.Py_ssize_t,
+        log_tables: cython.double[::1],
+        at: cython.Py_ssize_t,
+    ) -> cython.void:
+        """Write the log-probabilities of states in a context of the parent: of those that have this context, too."""
         first: cython.Py_ssize_t = self.outcomes[v]
         size: cython.Py_ssize_t = self.n_outcomes(v)
-        line: cython.Py_ssize_t = self.table_starts[v]
-        end: cython.Py_ssize_t
+        n_states: cython.Py_ssize_t = self.n_states[v]
+        own: cython.Py_ssize_t = 0
         k: cython.Py_ssize_t
-        for _ in range(self.n_given(v)):
-            end = at + self.n_lines[v]
-            for k in range(size):
-                if self.counts[first + k]:
-                    log_tables[at] = self.logs[line + k]
-                    at += 1
-            if at < end:
-                log_tables[at] = self.logs[line + size + 1]
-            for k in range(end - self.n_lines[v], end):
-                if log_tables[k] == -INFINITY:
-                    self.has_impossible = True
-            at = end
-            line += size + 2
+        for k in range(n_states):
+            log_tables[at + k] = -INFINITY
+        for k in range(size):
+            if self.counts[first + k]:
+                own += 1
+                log_tables[at + self.contexts.state_of(v, own, length, context)] = self.logs[line + k]
+        if self.contexts.n_contexts(v) < n_states:
+            log_tables[at + n_states - 1] = self.logs[line + size + 1]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def look_for_impossible(
+        self, v: cython.Py_ssize_t, log_tables: cython.double[::1], start: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> cython.void:
+        """Find out whether no state of the parent leads to some state."""
+        n_states: cython.Py_ssize_t = self.n_states[v]
+        state: cython.Py_ssize_t
+        at: cython.Py_ssize_t
+        for state in range(n_states):
+            at = start + state
+            while at < end and log_tables[at] == -INFINITY:
+                at += n_states
+            if at >= end:
+                self.has_impossible = True

@@ -1,7 +1,7 @@
-"""What a node keeps of a Chow-Liu tree: hashes of the tables of all pairs of its variables, and of its numbers.
+"""What a node keeps of a Chow-Liu tree: hashes of what its records have of the tree's variables.
 
-The tables themselves are counted when the tree is needed. A record changes their hash in as many steps as there are
-variables, not pairs. The numbers that stand behind codes have a hash of their own.
+The tables that the tree follows from are counted when it is needed. The numbers that stand behind codes have a hash of
+their own.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _FORMAT = "<4Q"
 
 @cython.cclass
 class TreeHashes:
-    """Two hashes, of 128 bits each, of some records: of their pairs of codes, and of their numbers by code.
+    """Two hashes, of 128 bits each, of some records: of the codes that each has, and of their numbers by code.
 
     They are sums modulo 2**64, so a record is taken out as it was put in, and those of disjoint records add up.
     """
 
     def __init__(self) -> None:
-        self.pairs_low = self.pairs_high = self.values_low = self.values_high = 0
+        self.codes_low = self.codes_high = self.values_low = self.values_high = 0
 
     @staticmethod
     def learn(coded: CodedRows, scope: Scope, rows: Rows) -> TreeHashes:
@@ -48,14 +48,14 @@ class TreeHashes:
         """Put rows in (`sign` 1), or take them out (-1)."""
         factor: cython.ulonglong = cython.cast(cython.ulonglong, sign)
         with cython.nogil:
-            self.shift_pairs(coded, scope, rows, factor)
+            self.shift_codes(coded, scope, rows, factor)
             self.shift_values(coded, scope, rows, factor)
 
     def merge(self, other: TreeHashes) -> TreeHashes:
         """Return the hashes of the records of both, which have none in common."""
         hashes: TreeHashes = TreeHashes()
-        hashes.pairs_low = self.pairs_low + other.pairs_low
-        hashes.pairs_high = self.pairs_high + other.pairs_high
+        hashes.codes_low = self.codes_low + other.codes_low
+        hashes.codes_high = self.codes_high + other.codes_high
         hashes.values_low = self.values_low + other.values_low
         hashes.values_high = self.values_high + other.values_high
         return hashes
@@ -66,7 +66,7 @@ class TreeHashes:
 
     def fingerprint(self) -> bytes:
         """Return what depends on the set of records alone."""
-        return struct.pack(_FORMAT, self.pairs_low, self.pairs_high, self.values_low, self.values_high)
+        return struct.pack(_FORMAT, self.codes_low, self.codes_high, self.values_low, self.values_high)
 
     def dump(self) -> bytes:
         """Return the hashes as bytes."""
@@ -76,47 +76,37 @@ class TreeHashes:
     def load(dumped: bytes) -> TreeHashes:
         """Return the hashes that `dump` wrote."""
         hashes: TreeHashes = TreeHashes()
-        hashes.pairs_low, hashes.pairs_high, hashes.values_low, hashes.values_high = struct.unpack(_FORMAT, dumped)
+        hashes.codes_low, hashes.codes_high, hashes.values_low, hashes.values_high = struct.unpack(_FORMAT, dumped)
         return hashes
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def shift_pairs(
+    def shift_codes(
         self,
         coded: CodedRows,
         scope: const_int64[::1],
         rows: const_int64[::1],
         factor: cython.ulonglong,
     ) -> cython.void:
-        """Shift the hash of the tables of all pairs.
-
-        It is the sum of count·h(a)·h(b) over all cells, twice. What a record adds to it is the sum of h(a)·h(b) over
-        the pairs of its codes: half of (Σh)² - Σh². It is left doubled.
-        """
+        """Shift the hash of all records' codes: the sum of a hash for each record, which mixes the sum of its codes'."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         row: cython.Py_ssize_t
         v: cython.Py_ssize_t
-        first: cython.ulonglong
-        second: cython.ulonglong
+        name: cython.ulonglong
         low: cython.ulonglong
-        low_squares: cython.ulonglong
         high: cython.ulonglong
-        high_squares: cython.ulonglong
         for i in range(rows.shape[0]):
             row = rows[i]
-            low = low_squares = high = high_squares = 0
+            low = high = 0
             for j in range(scope.shape[0]):
                 v = scope[j]
-                first = mix64(coded.prints[v, coded.codes[row, v]])
-                second = mix64(first)
-                low += first
-                low_squares += first * first
-                high += second
-                high_squares += second * second
-            self.pairs_low += factor * (low * low - low_squares)
-            self.pairs_high += factor * (high * high - high_squares)
+                name = mix64(coded.prints[v, coded.codes[row, v]])
+                low += name
+                high += mix64(name)
+            self.codes_low += factor * mix64(low)
+            self.codes_high += factor * mix64(high)
 
     @cython.cfunc
     @cython.nogil
