@@ -44,6 +44,8 @@ class Settings:
     factorization: str = "chow-liu"
     alpha: float = 0.3
     beta: float = 3.0
+    order: int = 4
+    penalty: float = 1.5
     min_std: float = 0.05
     min_category_count: int = 1
     random_state: int = 0

@@ -155,8 +155,12 @@ def smoothed(counts, alpha, beta=0.0, alone=None):
 # -- Chow-Liu trees ----------------------------------------------------------------------------------------------------
 
 
+#: More contexts of one length are not told apart, and more siblings not tried.
+MOST_CONTEXTS, MOST_SIBLINGS = 128, 8
+
+
 class _Tree:
-    """The joint distribution of the variables of a leaf, each of which depends on one other."""
+    """The joint distribution of the variables of a leaf, each of which depends on its parent, or on more ancestors."""
 
     def __init__(self, reference, node, units):
         self.settings, self.units, self.rows, self.scope = reference.settings, units, node.rows, node.scope
@@ -168,7 +172,17 @@ class _Tree:
         }
         self.counts = {v: Counter(labels[row] for row in node.rows) for v, labels in self.labels.items()}
         self.seen = {v: [o for o in self.outcomes[v] if self.counts[v][o]] for v in node.scope}
-        self.children, self.joined = self._spanning_tree()
+        self.gains = {(u, v): self._gain(u, v) for u in self.scope for v in self.scope if u != v}
+        parents, self.joined = self._spanning_tree()
+        #: The ancestors that each variable depends on, the nearest first.
+        self.ancestors = {self.scope[0]: []}
+        for v in self.joined[1:]:
+            self.ancestors[v] = self._depend(v, [parents[v]])
+        self.children = {u: [v for v in self.joined if self.ancestors[v][:1] == [u]] for u in self.scope}
+        self.kept = {}
+        for v in reversed(self.joined):
+            lengths = [max(len(self.ancestors[c]), self.kept[c] - 1) for c in self.children[v]]
+            self.kept[v] = max([1, *lengths])
 
     def _labels(self, column):
         """Return which outcome each row has: a category, or a bin."""
@@ -177,20 +191,85 @@ class _Tree:
         )
 
     def _spanning_tree(self):
-        """Return the children of each variable, and all in the order in which they join (Prim, from the first on).
+        """Return the parent of each variable, and all in the order in which they join (Prim, from the first on).
 
         Of equal gains the first variable joins, at the parent that was there first.
         """
-        inside, children = [self.scope[0]], {v: [] for v in self.scope}
-        gains = {(u, v): self._gain(u, v) for u in self.scope for v in self.scope if u != v}
+        inside, parents = [self.scope[0]], {}
         while len(inside) < len(self.scope):
             outside = [v for v in self.scope if v not in inside]
-            best = max(gains[u, v] for u in inside for v in outside)
-            child = next(v for v in outside if any(gains[u, v] == best for u in inside))
-            parent = next(u for u in inside if gains[u, child] == best)
-            children[parent].append(child)
+            best = max(self.gains[u, v] for u in inside for v in outside)
+            child = next(v for v in outside if any(self.gains[u, v] == best for u in inside))
+            parents[child] = next(u for u in inside if self.gains[u, child] == best)
             inside.append(child)
-        return children, inside
+        return parents, inside
+
+    # -- contexts --
+
+    def _values(self, chain, row):
+        return tuple(self.labels[u][row] for u in chain)
+
+    def _contexts(self, chain):
+        """Return the values that some record has of all variables of a chain, in the order of their outcomes."""
+        found = {values for row in self.rows if None not in (values := self._values(chain, row))}
+        return sorted(found, key=lambda values: [self.seen[u].index(o) for u, o in zip(chain, values, strict=True)])
+
+    def _is_told_apart(self, chain):
+        """Tell whether there are contexts of a chain of categories, and not too many, of every part of it as well."""
+        if len(chain) == 1:
+            return not self.columns[chain[0]].is_numeric
+        parts = self._is_told_apart(chain[:-1]) and self._is_told_apart(chain[1:])
+        return parts and 0 < len(self._contexts(chain)) <= MOST_CONTEXTS
+
+    def _depend(self, v, chain):
+        """Return the ancestors that a variable depends on, given the first: one more as long as that pays."""
+        if self.columns[v].is_numeric:
+            return chain
+        while len(chain) < self.settings.order:
+            above = self.ancestors[chain[-1]][:1]
+            siblings = [u for u in self.ancestors if self.ancestors[u][:1] == chain[:1]]
+            siblings.sort(key=lambda u: -self.gains[u, v])
+            longer = [[*chain, u] for u in above] + [[u, *chain] for u in siblings[:MOST_SIBLINGS]]
+            scores = [self._score(v, chain, other) for other in longer]
+            if not scores or max(scores) <= 0:
+                break
+            chain = longer[scores.index(max(scores))]
+        return chain
+
+    def _score(self, v, chain, longer):
+        """Return by how much the log-likelihood grows, after the penalty, if a variable depends on one more."""
+        if not self._is_told_apart(longer):
+            return 0
+        (more,) = set(longer) - set(chain)
+        groups = {}
+        for row in self.rows:
+            if None not in self._values([v, *longer], row):
+                pair = self.labels[more][row], self.labels[v][row]
+                groups.setdefault(self._values(chain, row), []).append(pair)
+        found = [half_g(pairs) for pairs in groups.values()]
+        penalty = int(self.settings.penalty * 2**24 + 0.5)
+        return sum(growth - penalty * freedom for growth, freedom in found)
+
+    def _chain(self, v, length):
+        """Return a variable and its nearest ancestors."""
+        chain = [v]
+        while len(chain) < length:
+            chain.append(self.ancestors[chain[-1]][0])
+        return chain
+
+    def _states(self, v):
+        """Return the states of a variable: its contexts, shorter ones first, and None for what no record has."""
+        lengths = range(1, self.kept[v] + 1)
+        return [context for length in lengths for context in self._contexts(self._chain(v, length))] + [None]
+
+    def _next_state(self, v, outcome, given):
+        """Return the state of a variable with an outcome, given the state of its parent: the longest context."""
+        state = (outcome, *(given or ()))[: self.kept[v]]
+        while len(state) > 1 and state not in self._contexts(self._chain(v, len(state))):
+            state = state[:-1]
+        return state
+
+    # -- gains and probabilities --
 
     def _gain(self, u, v):
         return half_g([(self.labels[u][row], self.labels[v][row]) for row in self.rows])[0]
@@ -201,40 +280,41 @@ class _Tree:
         A node is the number of its parent; for each state of that how likely its own states are, None if it has none;
         and its distribution in each of its states, or in each of its parent's.
         """
-        root, numbers = self.scope[0], {v: number for number, v in enumerate(self.joined)}
-        nodes = [(-1, [self._line(root, self._alone(root))], self._states(root))]
-        for v in self.joined[1:]:
-            parent = next(u for u, children in self.children.items() if v in children)
-            given = [self._given(v, parent, outcome) for outcome in [*self.seen[parent], None]]
-            if self._is_simple(v):
+        numbers, nodes = {v: number for number, v in enumerate(self.joined)}, []
+        for v in self.joined:
+            parent = self.ancestors[v][0] if self.ancestors[v] else None
+            above = [None] if parent is None else self._states(parent)
+            given = [self._given(v, (state or ())[: len(self.ancestors[v])]) for state in above]
+            if parent is not None and self._is_simple(v):
                 inputs = [self.units.unit("categorical", v, [log(p) for p in line]) for line in given]
                 nodes.append((numbers[parent], None, inputs))
             else:
-                nodes.append((numbers[parent], [self._line(v, line) for line in given], self._states(v)))
+                lines = [self._line(v, state, line) for state, line in zip(above, given, strict=True)]
+                inputs = [self._own(v, state and state[0]) for state in self._states(v)]
+                nodes.append((numbers.get(parent, -1), lines, inputs))
         return self.units.tree(nodes)
 
-    def _states(self, v):
-        return [self._own(v, outcome) for outcome in [*self.seen[v], None]]
+    def _given(self, v, context):
+        """Return the probabilities of a variable given values of its nearest ancestors, or by itself."""
+        chain = self.ancestors[v][: len(context)]
+        joint = Counter(self.labels[v][row] for row in self.rows if self._values(chain, row) == context)
+        counts, settings = [joint[outcome] for outcome in self.outcomes[v]], self.settings
+        if not context:
+            return smoothed(counts, settings.alpha)
+        alpha = settings.alpha if len(context) == 1 else 0.0
+        return smoothed(counts, alpha, settings.beta, self._given(v, context[:-1]))
 
-    def _alone(self, v):
-        return smoothed([self.counts[v][outcome] for outcome in self.outcomes[v]], self.settings.alpha)
-
-    def _given(self, v, parent, outcome):
-        """Return the probabilities of a variable given an outcome of its parent; None for those that nobody has."""
-        if outcome is None:
-            return self._alone(v)
-        joint = Counter(self.labels[v][row] for row in self.rows if self.labels[parent][row] == outcome)
-        counts = [joint[outcome] for outcome in self.outcomes[v]]
-        return smoothed(counts, self.settings.alpha, self.settings.beta, self._alone(v))
-
-    def _line(self, v, probabilities):
-        """Return how likely states are: each outcome that some record has, then all others together."""
+    def _line(self, v, given, probabilities):
+        """Return how likely states are, given that of the parent; the last is for all outcomes that no record has."""
         *known, unseen = probabilities
-        by_outcome = dict(zip(self.outcomes[v], known, strict=True))
-        rest = 0.0
-        for outcome, probability in by_outcome.items():
-            rest += 0.0 if self.counts[v][outcome] else probability
-        return [log(by_outcome[outcome]) for outcome in self.seen[v]] + [log(rest + unseen)]
+        states, rest = dict.fromkeys(self._states(v), -math.inf), 0.0
+        for outcome, probability in zip(self.outcomes[v], known, strict=True):
+            if self.counts[v][outcome]:
+                states[self._next_state(v, outcome, given)] = log(probability)
+            else:
+                rest += probability
+        states[None] = log(rest + unseen)
+        return list(states.values())
 
     def _is_simple(self, v):
         """Tell whether a variable needs no states: a category on which nothing depends."""

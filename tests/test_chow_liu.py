@@ -88,33 +88,41 @@ def test_a_chain_is_found():
 # -- the distribution --------------------------------------------------------------------------------------------------
 
 
-def by_hand(columns, parents, outcomes, unseen, row):
+def by_hand(columns, ancestors, outcomes, unseen, row):
     """Return the probability of a row with nothing missing, by the formulas of the docstring."""
-    probability = 1.0
-    for v, value in enumerate(row):
-        column, share = columns[v], 1.0 if value in outcomes[v] else unseen[v]
-        total = ALPHA * (len(outcomes[v]) + unseen[v])
-        known = [other for other in column if other is not None]
-        own = (known.count(value) + ALPHA * share) / (len(known) + total)
-        if parents[v] is None or row[parents[v]] not in columns[parents[v]]:
-            probability *= own
-            continue
-        pairs = zip(columns[parents[v]], column, strict=True)
-        given = [b for a, b in pairs if a == row[parents[v]] and b is not None]
-        probability *= (given.count(value) + ALPHA * share + BETA * own) / (len(given) + total + BETA)
-    return probability
+    return math.prod(given_by_hand(columns, ancestors[v], outcomes, unseen, row, v) for v in range(len(row)))
+
+
+def given_by_hand(columns, ancestors, outcomes, unseen, row, v):
+    """Return the probability of a variable's value given those of some ancestors."""
+    share, total = 1.0 if row[v] in outcomes[v] else unseen[v], ALPHA * (len(outcomes[v]) + unseen[v])
+    records = list(zip(*columns, strict=True))
+    above = [record for record in records if all(record[u] == row[u] for u in ancestors)]
+    given = [record[v] for record in above if record[v] is not None]
+    if not ancestors:
+        return (given.count(row[v]) + ALPHA * share) / (len(given) + total)
+    fewer = given_by_hand(columns, ancestors[:-1], outcomes, unseen, row, v)
+    if not above:
+        return fewer
+    if len(ancestors) > 1:
+        return (given.count(row[v]) + BETA * fewer) / (len(given) + BETA)
+    return (given.count(row[v]) + ALPHA * share + BETA * fewer) / (len(given) + total + BETA)
 
 
 def estimator(leaves=None, **parameters):
-    tree = ChowLiu(ALPHA, BETA)
+    tree = ChowLiu(ALPHA, BETA, penalty=0.3)
     return SPN(min_rows=10**6, factorization=tree, categorical_features="all", leaves=leaves, **parameters)
 
 
 def tree_of(spn):
-    """Return the parent of each variable by number, of an estimator that is nothing but a tree."""
+    """Return the ancestors that each variable depends on, by number, of an estimator that is nothing but a tree."""
     (leaf,) = (node for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF)
     assert leaf.distribution == "chow-liu"
-    return [None if parent is None else int(parent[1:]) for parent in leaf.parameters["parents"].values()]
+    return ancestors_of(leaf.parameters)
+
+
+def ancestors_of(parameters):
+    return [[int(name[1:]) for name in names] for names in parameters["ancestors"].values()]
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -132,17 +140,16 @@ def test_probabilities_by_hand(seed, missing):
 def test_outcomes_that_the_leaf_has_not_seen():
     columns = [column.tolist() for column in dependent_columns(60, 0)]
     outcomes = [sorted(set(column)) for column in columns]
-    data, tree = slice_of(*columns, categorical=True), ChowLiu(ALPHA, BETA).over([Categorical()] * 5)
+    data = slice_of(*columns, categorical=True)
+    tree = ChowLiu(ALPHA, BETA, penalty=0.3).over([Categorical()] * 5)
     few = np.flatnonzero((np.array(columns[1]) != "c") & (np.array(columns[3]) == "a"))
     statistics = learned(tree, data, few)
     seen = [[column[row] for row in few] for column in columns]
-    parents = [
-        None if name is None else int(name[1:]) for name in tree.parameters(statistics, data)["parents"].values()
-    ]
+    ancestors = ancestors_of(tree.parameters(statistics, data))
     circuit = unrolled(lower(tree.express(statistics, data)))
     for row in itertools.product(*([*each, "never seen"] for each in outcomes)):
         places = [(outcomes[v].index(value) if value in outcomes[v] else -1) for v, value in enumerate(row)]
-        expected = by_hand(seen, parents, outcomes, [UNSEEN] * 5, row)
+        expected = by_hand(seen, ancestors, outcomes, [UNSEEN] * 5, row)
         assert evaluate(circuit, places) == pytest.approx(expected, rel=1e-11)
 
 
@@ -186,9 +193,9 @@ def test_bernoulli_variables_know_nothing_else():
     columns[-1][0] = False
     table = object_table(*[column.tolist() for column in columns])
     spn = estimator({f"x{v}": Bernoulli() for v in range(5)}).fit(table)
-    parents, lists = tree_of(spn), [column.tolist() for column in columns]
+    ancestors, lists = tree_of(spn), [column.tolist() for column in columns]
     rows = list(itertools.product([False, True], repeat=5))
-    expected = [by_hand(lists, parents, [[False, True]] * 5, [0.0] * 5, row) for row in rows]
+    expected = [by_hand(lists, ancestors, [[False, True]] * 5, [0.0] * 5, row) for row in rows]
     assert math.fsum(expected) == pytest.approx(1.0, rel=1e-12)
     assert np.exp(spn.score_samples(np.array(rows, object))) == pytest.approx(expected, rel=1e-11)
     spn.unlearn(0)
@@ -239,7 +246,7 @@ def alternatives(spn, v, columns):
 def density_by_hand(spn, columns, row):
     """Sum over all outcomes that the variables may have had, by the formulas of the docstring."""
     encoding, codes = spn._model.records.encoding, spn._model.records.codes
-    parents, each = tree_of(spn), [alternatives(spn, v, columns) for v in range(3)]
+    ancestors, each = tree_of(spn), [alternatives(spn, v, columns) for v in range(3)]
     n_outcomes = [len(encoding.coders[v].edges) + 1 if v < 2 else 2 for v in range(3)]
     total = 0.0
     for chosen in itertools.product(*([*found, (None, others)] for found, others in each)):
@@ -249,9 +256,9 @@ def density_by_hand(spn, columns, row):
             known, smooth = np.count_nonzero(codes[:, v]), ALPHA * (n_outcomes[v] + UNSEEN)
             count = 0 if code is None else np.count_nonzero(codes[:, v] == code)
             probability = (count + ALPHA * share) / (known + smooth)
-            above = None if parents[v] is None else chosen[parents[v]][0]
+            above = chosen[ancestors[v][0]][0] if ancestors[v] else None
             if above is not None:
-                given = codes[codes[:, parents[v]] == above, v]
+                given = codes[codes[:, ancestors[v][0]] == above, v]
                 joint = 0 if code is None else np.count_nonzero(given == code)
                 probability = (joint + ALPHA * share + BETA * probability) / (np.count_nonzero(given) + smooth + BETA)
             weight *= probability * (1.0 if row[v] is None else density(row[v]))
