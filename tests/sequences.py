@@ -97,7 +97,7 @@ def parameters():
         optional={
             "alpha": st.sampled_from([0.01, 1.0]),
             "min_category_count": st.sampled_from([2, 3, 6]),
-            "factorization": st.sampled_from(["naive", "naive", ChowLiu(alpha=0.1, beta=0.1)]),
+            "factorization": st.sampled_from(["naive", "naive", ChowLiu(alpha=0.1, beta=0.1, penalty=0.02)]),
         },
     ).flatmap(
         lambda chosen: st.sampled_from(

@@ -85,6 +85,45 @@ def test_a_chain_is_found():
     assert parameters["parents"] == {"x0": None, "x1": "x0", "x2": "x1", "x3": "x2", "x4": "x3"}
 
 
+def one_hot_columns(n_rows, seed):
+    """Return two variables of four values each as indicators of three of them: three columns, and three more."""
+    values = np.random.default_rng(seed).integers(0, 4, (n_rows, 2))
+    return [np.where(values[:, k] == value, "yes", "no") for k in range(2) for value in range(3)]
+
+
+def test_a_category_depends_on_several_where_that_pays():
+    data = slice_of(*one_hot_columns(400, 0), categorical=True)
+    ancestors = {}
+    for order in (1, 2, 4):
+        tree = ChowLiu(order=order).over([Categorical()] * 6)
+        ancestors[order] = ancestors_of(tree.parameters(learned(tree, data), data))
+    assert max(map(len, ancestors[1])) == 1
+    # The third indicator of a variable is told by the other two, and by no more.
+    assert sorted(map(len, ancestors[2])) == [0, 1, 1, 1, 2, 2]
+    assert ancestors[4] == ancestors[2]
+
+
+def test_indicators_of_one_variable_are_as_likely_as_the_variable():
+    train, test = object_table(*one_hot_columns(400, 0)), object_table(*one_hot_columns(400, 1))
+    densities = [
+        SPN(min_rows=400, categorical_features="all", factorization=ChowLiu(order=order)).fit(train).score(test)
+        for order in (1, 2)
+    ]
+    entropy = 2 * math.log(4)
+    assert -entropy - 0.1 < densities[1] < -entropy + 0.1
+    assert densities[0] < densities[1] - 0.2
+
+
+def test_a_penalty_that_nothing_pays_leaves_the_tree_of_chow_and_liu():
+    table = object_table(*dependent_columns(200, 3))
+    estimators = [
+        SPN(min_rows=1000, categorical_features="all", factorization=tree).fit(table)
+        for tree in (ChowLiu(penalty=1e9), ChowLiu(order=1))
+    ]
+    assert tree_of(estimators[0]) == tree_of(estimators[1])
+    assert estimators[0].score_samples(table).tobytes() == estimators[1].score_samples(table).tobytes()
+
+
 # -- the distribution --------------------------------------------------------------------------------------------------
 
 
@@ -375,14 +414,18 @@ def test_a_revised_tree_is_the_fresh_one(seed):
 
 def test_the_digest_knows_of_the_tree():
     table = object_table(*dependent_columns(60, 0))
-    trees = [ChowLiu(), ChowLiu(alpha=0.4), ChowLiu(beta=0.4), "naive"]
+    trees = [ChowLiu(), ChowLiu(alpha=0.4), ChowLiu(beta=0.4), ChowLiu(order=2), ChowLiu(penalty=2.0), "naive"]
     estimators = [SPN(min_rows=100, factorization=tree).fit(table) for tree in trees]
-    assert len({spn.digest() for spn in estimators}) == 4
+    assert len({spn.digest() for spn in estimators}) == 6
     assert SPN(min_rows=100, factorization="chow-liu").fit(table).digest() == estimators[0].digest()
 
 
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="beta=0 must be a positive number"):
         ChowLiu(beta=0)
+    with pytest.raises(ValueError, match="order=0 must be a whole number from 1 to 8"):
+        ChowLiu(order=0)
+    with pytest.raises(ValueError, match="penalty=-1 must be a positive number"):
+        ChowLiu(penalty=-1)
     with pytest.raises(ValueError, match="factorization='bushy' is none of 'naive', 'chow-liu'"):
         SPN(factorization="bushy").fit([["a"], ["b"]])

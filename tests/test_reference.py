@@ -24,6 +24,8 @@ N_TABLES = int(os.environ.get("UNLEARNSPN_REFERENCES", "0"))
 SORTS = {
     "naive": {"factorization": "naive"},
     "trees": {"factorization": "chow-liu"},
+    # Of categories alone, which depend on several ancestors.
+    "ancestors": {"min_rows": 20},
     "rounds": {"max_rounds": 10},
     "rdc": {"independence": "rdc"},
     # Of categories alone, whose coding hardly a record changes: so requests are carried out node by node.
@@ -64,14 +66,27 @@ def parameters(draw, sort):
         "factorization": draw(st.sampled_from(["naive", "chow-liu"])),
         "random_state": draw(st.integers(-50, 300)),
     }
+    if sort == "ancestors":
+        order, penalty = draw(st.integers(1, 8)), draw(st.sampled_from([0.01, 0.1, 0.5]))
+        chosen["factorization"] = ChowLiu(chosen["alpha"], 3.0, order, penalty)
     return {**chosen, **SORTS[sort]}
+
+
+def settings_of(chosen):
+    """Return the settings of the reference."""
+    tree = chosen["factorization"]
+    if isinstance(tree, ChowLiu):
+        own = {"factorization": "chow-liu", "beta": tree.beta, "order": tree.order, "penalty": tree.penalty}
+        chosen = {**chosen, **own}
+    return Settings(**chosen)
 
 
 @st.composite
 def tables(draw, sort):
     """Draw a pool of rows whose columns partly follow groups, the parameters, and requests."""
-    if sort == "requests":
-        categorical, n_first = [True] * draw(st.integers(2, 5)), draw(st.integers(13, 60))
+    if sort in ("requests", "ancestors"):
+        n_columns = draw(st.integers(2, 5) if sort == "requests" else st.integers(3, 7))
+        categorical, n_first = [True] * n_columns, draw(st.integers(13, 60))
     else:
         categorical = draw(st.lists(st.booleans(), min_size=1, max_size=5))
         n_first = draw(st.one_of(st.integers(1, 12), st.integers(13, 60)))
@@ -140,7 +155,7 @@ def assert_like_reference(spn, records, categorical, chosen, rows):
 def assert_all_like_reference(sequence):
     """Learn, then carry out the requests, and compare after each."""
     held = Held({number: number for number in range(sequence.n_first)})
-    chosen = Settings(**sequence.parameters)
+    chosen = settings_of(sequence.parameters)
     X, ids = held.table(sequence, np.random.default_rng(0))
     spn = sequence.estimator().fit(X, ids=ids)
     assert_like_reference(spn, records_of(sequence, held), sequence.categorical, chosen, sequence.pool)

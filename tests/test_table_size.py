@@ -13,12 +13,12 @@ from unlearnspn.table_size import min_rows_among, n_bins_among, n_clusters_among
 
 
 def test_leaves_double_with_the_records_and_never_shrink():
-    sizes = [min_rows_among(n) for n in range(1, 200_000, 97)]
+    sizes = [min_rows_among(n, 10) for n in range(1, 200_000, 97)]
     assert sizes == sorted(sizes)
     assert min_rows_among(8_191) == 200
     for n in (8_192, 79_999, 123_456, 10**7):
-        assert min_rows_among(2 * n) == 2 * min_rows_among(n)
-        assert 10 <= n / min_rows_among(n) <= 21
+        assert min_rows_among(2 * n) == 2 * min_rows_among(n, 10)
+        assert 10 <= n / min_rows_among(n, 10) <= 21
 
 
 def test_there_are_many_clusters_where_leaves_grow_and_only_there():
@@ -44,7 +44,7 @@ def test_bins_get_finer_when_leaves_grow_up_to_a_limit():
     assert numbers == sorted(numbers)
     steps = [n for n in range(1024, 10**6, 1024) if n_bins_among(n - 1) != n_bins_among(n)]
     assert steps == [32_768, 65_536, 131_072]
-    assert all(min_rows_among(n - 1) != min_rows_among(n) for n in steps)
+    assert all(min_rows_among(n - 1, 10) != min_rows_among(n, 10) for n in steps)
     assert [n_bins_among(n) for n in (1, 383, 384, 767, 768, 32_767, 32_768, 10**9)] == [5, 5, 9, 9, 13, 13, 17, 25]
 
 
@@ -129,3 +129,7 @@ def test_a_table_without_numbers_has_no_bins_to_change(small):
 def test_other_words_are_refused(name):
     with pytest.raises(ValueError, match=f"{name}='large' is neither 'auto' nor a number"):
         SPN(**{name: "large"}).fit([[1.0], [2.0]])
+
+
+def test_more_variables_need_more_records():
+    assert [min_rows_among(1000, d) for d in (1, 50, 51, 200)] == [200, 200, 204, 800]

@@ -92,7 +92,9 @@ class Settings:
 
     def min_rows_among(self, n_records: int) -> int:
         """Return up to how many records a node is not split if there are so many in all."""
-        return min_rows_among(self._counted(n_records)) if self.min_rows is None else self.min_rows
+        if self.min_rows is not None:
+            return self.min_rows
+        return min_rows_among(self._counted(n_records), len(self.schema.variables))
 
     def n_bins_among(self, n_records: int) -> int:
         """Return into how many bins numeric columns are coded if there are so many records."""

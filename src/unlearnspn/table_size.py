@@ -17,6 +17,8 @@ _AMONG = 1 << 13
 _AMONG_CATEGORIES = 1 << 16
 #: Below that: up to how many records a node is not split (the paper's t), and how many clusters there are.
 _MIN_ROWS, _N_CLUSTERS = 200, 8
+#: A tree of more variables needs more records: so many for each.
+_ROWS_PER_VARIABLE = 4
 #: From then on: by how many doublings more nodes that are not split are larger, so that few clusters are split again;
 #: and how many of these there are.
 _DOUBLINGS, _MANY_CLUSTERS = 1, 64
@@ -35,14 +37,16 @@ def counted(n_records: int, has_numbers: bool) -> int:
     return n_records if has_numbers or n_records >= _AMONG_CATEGORIES else 0
 
 
-def min_rows_among(n_records: int) -> int:
+def min_rows_among(n_records: int, n_variables: int) -> int:
     """Return up to how many of so many records a node is not split: twice as many with every step.
 
-    >>> [min_rows_among(n) for n in (100, 8_191, 8_192, 100_000, 1_000_000)]
+    >>> [min_rows_among(n, 20) for n in (100, 8_191, 8_192, 100_000, 1_000_000)]
     [200, 200, 800, 6400, 51200]
+    >>> [min_rows_among(n, 300) for n in (100, 8_191, 8_192, 100_000, 1_000_000)]
+    [1200, 1200, 1200, 6400, 51200]
     """
     steps = _steps(n_records)
-    return _MIN_ROWS << (steps + _DOUBLINGS if steps else 0)
+    return max(_MIN_ROWS << (steps + _DOUBLINGS if steps else 0), _ROWS_PER_VARIABLE * n_variables)
 
 
 def n_clusters_among(n_records: int) -> int:
