@@ -101,7 +101,8 @@ class OfTrees(Statistic):
         return revise_statistics(statistics, self.data, minus, plus)
 
     def describe(self, statistics: TreeStatistics):
-        return statistics.cells.tolist(), statistics.in_bins.tolist()
+        codes = statistics.codes[:, np.lexsort(statistics.codes)]
+        return codes.tolist(), statistics.cells.tolist(), statistics.in_bins.tolist()
 
 
 class OfPairTables(Statistic):

@@ -15,9 +15,9 @@ from unlearnspn.table_size import min_rows_among, n_bins_among, n_clusters_among
 def test_leaves_double_with_the_records_and_never_shrink():
     sizes = [min_rows_among(n, 10) for n in range(1, 200_000, 97)]
     assert sizes == sorted(sizes)
-    assert min_rows_among(8_191) == 200
+    assert min_rows_among(8_191, 10) == 200
     for n in (8_192, 79_999, 123_456, 10**7):
-        assert min_rows_among(2 * n) == 2 * min_rows_among(n, 10)
+        assert min_rows_among(2 * n, 10) == 2 * min_rows_among(n, 10)
         assert 10 <= n / min_rows_among(n, 10) <= 21
 
 

@@ -1,6 +1,5 @@
 """Hashes of a tree's records: a record is taken out as it was put in, and those of disjoint records add up."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

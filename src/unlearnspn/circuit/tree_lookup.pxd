@@ -69,6 +69,9 @@ cdef class TreeLookup:
     cdef double[::1] logs
     # The state of each place given each state of the parent, in nodes that depend on this; like `logs`, -1 for unknown.
     cdef int[::1] next_states
+    # The probability of each place in each state of such nodes.
+    cdef const long long[::1] state_starts
+    cdef double[::1] in_states
     # Whether all its nodes are looked up; of each node whether its parent's states may get too small.
     cdef bint is_complete
     cdef unsigned char[::1] gets_small

@@ -73,6 +73,8 @@ class TreeLookup:
         self.log_starts = starts_of(np.where(n_places > 0, (n_places + 1) * (of_parents + 1), 0))
         self.logs = np.zeros(self.log_starts[len(nodes)])
         self.next_states = np.full(self.log_starts[len(nodes)], -1, np.int32)
+        self.state_starts = starts_of(n_places * np.asarray(trees.n_states))
+        self.in_states = np.zeros(self.state_starts[len(nodes)])
         self.probabilities = np.zeros(self.table_starts[len(nodes)])
         self.n_states = int(np.asarray(trees.n_states).sum())
         self.gets_small = np.zeros(len(nodes), np.uint8)
@@ -173,6 +175,11 @@ class TreeLookup:
             for k in range(n_places):
                 # What is impossible in all of them may be in any.
                 self.next_states[at + k] = max(self.next_states[at + k], 0)
+        for state in range(n_states):
+            unit = self.trees.children[self.trees.first_inputs[node] + state]
+            for k in range(n_places):
+                value: cython.double = exponential(min(self.parameters[self.parameter_starts[unit] + k], 0.0))
+                self.in_states[self.state_starts[node] + state * n_places + k] = value
         return True
 
     @cython.cfunc
@@ -398,12 +405,11 @@ class TreeLookup:
         for r in range(work.n_rows):
             chosen[n] = r
             n += (places[r] >= 0) & (states[r] < 0)
-        lines = self.lines(node, work)
+        lines, own = self.lines(node, work), cython.address(self.in_states[self.state_starts[node]])
         for state in range(self.trees.n_states[node]):
-            unit: cython.Py_ssize_t = self.trees.children[self.trees.first_inputs[node] + state]
-            own = cython.address(self.parameters[self.parameter_starts[unit]])
             for i in range(n):
-                lines[state * work.width + chosen[i]] = exponential(own[places[chosen[i]]])
+                lines[state * work.width + chosen[i]] = own[places[chosen[i]]]
+            own += self.n_places[node]
         for i in range(n):
             informed[chosen[i]] = True
 
@@ -773,6 +779,8 @@ def _add_up(
                 sums[k] = 0.0
             for state in range(n_states):
                 weight = weights[message * n_states + state]
+                if weight == 0.0:
+                    continue
                 line = lines + state * width + r
                 for k in range(8):
                     sums[k] += weight * line[k]

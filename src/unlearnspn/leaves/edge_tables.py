@@ -283,9 +283,7 @@ class _Writer:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def write_logs(
-        self, v: cython.Py_ssize_t, probabilities: cython.double[::1], at: cython.Py_ssize_t
-    ) -> cython.void:
+    def write_logs(self, v: cython.Py_ssize_t, probabilities: cython.double[::1], at: cython.Py_ssize_t) -> cython.void:
         """Write logarithms, and that of the sum over the outcomes that no record has."""
         first: cython.Py_ssize_t = self.outcomes[v]
         size: cython.Py_ssize_t = self.outcomes[v + 1] - first

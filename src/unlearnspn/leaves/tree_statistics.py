@@ -33,10 +33,6 @@ class TreeStatistics(NamedTuple):
         codes = np.concatenate([self.codes, other.codes], axis=1)
         return TreeStatistics(codes, self.cells + other.cells, in_bins, self.columns)
 
-    def sorted_codes(self) -> Codes:
-        """Return the codes with the records in an order that depends on nothing else."""
-        return self.codes[:, np.lexsort(self.codes)]
-
 
 def gather_statistics(data: Slice, rows: Rows) -> TreeStatistics:
     """Gather codes, count the tables of all pairs, and sum numbers by bin."""

@@ -1,8 +1,8 @@
 """A tree as a unit of a circuit.
 
 The states of a variable are what those that follow depend on: every context that some record has, and all outcomes
-together that none has, if there are any. A category on which nothing depends has no states: all that matters is how likely it is given
-each state of its parent.
+together that none has, if there are any. A category on which nothing depends has no states: all that matters is how
+likely it is given each state of its parent.
 """
 
 from __future__ import annotations

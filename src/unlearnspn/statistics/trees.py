@@ -89,7 +89,7 @@ class TreeHashes:
         rows: const_int64[::1],
         factor: cython.ulonglong,
     ) -> cython.void:
-        """Shift the hash of all records' codes: the sum of a hash for each record, which mixes the sum of its codes'."""
+        """Shift the hash of codes: the sum over all records of what mixing the sum of a record's hashes gives."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         row: cython.Py_ssize_t
