@@ -24,3 +24,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if hasattr(getattr(item, "module", None), "sequences"):  # random tables, in which a column may well identify
             item.add_marker(pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let a worker that is done take tests from another one, lest it waits for this one's last tests."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None

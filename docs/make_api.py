@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from enum import EnumType
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -93,6 +94,8 @@ def _members(cls: type) -> list[str]:
 
 
 def _signature(thing: Any) -> str:
+    if isinstance(thing, EnumType):  # Python's own, another one in each of its versions; nobody calls it
+        return ""
     try:
         signature = inspect.signature(thing)
     except ValueError:

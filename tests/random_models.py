@@ -189,18 +189,27 @@ def random_range(rng, value):
     return kinds[rng.integers(len(kinds))]
 
 
-@st.composite
-def random_models(draw, columns=tuple(RECIPES), least=1, most=5):
-    """Draw a model with columns of these kinds."""
-    n_columns = draw(st.sampled_from([*range(least, most + 1), most, most]))
-    kinds = draw(st.lists(st.sampled_from(columns), min_size=n_columns, max_size=n_columns))
-    parameters = {
-        "min_rows": draw(st.sampled_from([3, 6, 12])),
-        "threshold": draw(st.sampled_from([0.05, 0.2, 1.0])),
-        "n_clusters": draw(st.sampled_from([2, 3])),
-        "alpha": draw(st.sampled_from([0.01, 0.3, 1.0])),
-        # With hardly a penalty variables depend on several ancestors.
-        "factorization": draw(st.sampled_from(["naive", "chow-liu", ChowLiu(penalty=0.02)])),
-    }
-    n_rows, missing = draw(st.sampled_from([60, 90, 30, 8, 2])), draw(st.sampled_from([0.0, 0.15]))
-    return RandomModel(tuple(kinds), n_rows, missing, parameters, draw(st.integers(0, 2**20)))
+# What is drawn for each model is made once: making a strategy costs Hypothesis more than drawing from it.
+PARAMETERS = {
+    "min_rows": st.sampled_from([3, 6, 12]),
+    "threshold": st.sampled_from([0.05, 0.2, 1.0]),
+    "n_clusters": st.sampled_from([2, 3]),
+    "alpha": st.sampled_from([0.01, 0.3, 1.0]),
+    # With hardly a penalty variables depend on several ancestors.
+    "factorization": st.sampled_from(["naive", "chow-liu", ChowLiu(penalty=0.02)]),
+}
+N_ROWS, MISSING, SEEDS = st.sampled_from([60, 90, 30, 8, 2]), st.sampled_from([0.0, 0.15]), st.integers(0, 2**20)
+
+
+def random_models(columns=tuple(RECIPES), least=1, most=5):
+    """Return a strategy for models with columns of these kinds."""
+    widths, kind = [*range(least, most + 1), most, most], st.sampled_from(columns)
+    n_columns, kinds_of = st.sampled_from(widths), {n: st.lists(kind, min_size=n, max_size=n) for n in widths}
+
+    @st.composite
+    def models(draw):
+        kinds = tuple(draw(kinds_of[draw(n_columns)]))
+        parameters = {name: draw(values) for name, values in PARAMETERS.items()}
+        return RandomModel(kinds, draw(N_ROWS), draw(MISSING), parameters, draw(SEEDS))
+
+    return models()

@@ -84,8 +84,9 @@ class Held:
         return sequence.pool[[self.rows[n] for n in numbers]], [sequence.name(n) for n in numbers]
 
 
-def parameters():
-    return st.fixed_dictionaries(
+#: The parameters of an estimator.
+PARAMETERS = st.tuples(
+    st.fixed_dictionaries(
         {
             "min_rows": st.sampled_from([1, 1, 2, 3, 5, 8]),
             "n_clusters": st.sampled_from([2, 2, 3]),
@@ -99,19 +100,19 @@ def parameters():
             "min_category_count": st.sampled_from([2, 3, 6]),
             "factorization": st.sampled_from(["naive", "naive", ChowLiu(alpha=0.1, beta=0.1, penalty=0.02)]),
         },
-    ).flatmap(
-        lambda chosen: st.sampled_from(
-            [
-                {"independence": "gtest", "threshold": 0.2},
-                {"independence": "gtest", "threshold": 1.0},
-                {"independence": "gtest"},
-                {"independence": GTest(0.2, tables_above=10)},
-                {"independence": GTest(1.0, tables_above=25)},
-                {"independence": "rdc"},
-                {"independence": "rdc", "threshold": 0.7},
-            ]
-        ).map(lambda test: {**chosen, **test})
-    )
+    ),
+    st.sampled_from(
+        [
+            {"independence": "gtest", "threshold": 0.2},
+            {"independence": "gtest", "threshold": 1.0},
+            {"independence": "gtest"},
+            {"independence": GTest(0.2, tables_above=10)},
+            {"independence": GTest(1.0, tables_above=25)},
+            {"independence": "rdc"},
+            {"independence": "rdc", "threshold": 0.7},
+        ]
+    ),
+).map(lambda parts: {**parts[0], **parts[1]})
 
 
 def fitting_leaves(pool, is_categorical):
@@ -123,16 +124,40 @@ def fitting_leaves(pool, is_categorical):
     return [leaf for leaf, fit in zip(LEAVES[is_categorical], fits, strict=True) if fit]
 
 
+def pools(is_categorical):
+    """Return a strategy for pools, each with a strategy for a leaf that can model it, or None."""
+    found = CATEGORY_POOLS if is_categorical else NUMERIC_POOLS
+    return st.sampled_from([(pool, st.sampled_from([None, *fitting_leaves(pool, is_categorical)])) for pool in found])
+
+
+# What is drawn for each sequence is made once: making a strategy costs Hypothesis more than drawing from it.
+POOLS = {False: pools(False), True: pools(True)}
+N_COLUMNS, N_FIRST, N_MORE = (
+    st.integers(1, 5),
+    st.one_of(st.integers(1, 12), st.integers(1, 40), st.integers(41, 70)),
+    st.integers(0, 8),
+)
+BOOLEANS, SEEDS = st.booleans(), st.integers(0, 2**32 - 1)
+REQUESTS = st.lists(
+    st.tuples(
+        st.sampled_from(["remove", "remove", "batch", "add", "rectify"]),
+        st.lists(st.integers(0, 10**6), min_size=1, max_size=6),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
 @st.composite
 def sequences(draw):
-    n_columns = draw(st.integers(1, 5))
-    categorical = [draw(st.booleans()) for _ in range(n_columns)]
-    n_first = draw(st.one_of(st.integers(1, 12), st.integers(1, 40), st.integers(41, 70)))
-    n_pool = n_first + draw(st.integers(0, 8))
+    n_columns = draw(N_COLUMNS)
+    categorical = [draw(BOOLEANS) for _ in range(n_columns)]
+    n_first = draw(N_FIRST)
+    n_pool = n_first + draw(N_MORE)
     columns, leaves = [], {}
     for number, is_categorical in enumerate(categorical):
-        pool = draw(st.sampled_from(CATEGORY_POOLS if is_categorical else NUMERIC_POOLS))
-        leaf = draw(st.sampled_from([None, *fitting_leaves(pool, is_categorical)]))
+        pool, fitting = draw(POOLS[is_categorical])
+        leaf = draw(fitting)
         if leaf is not None:
             leaves[f"x{number}"] = leaf
         # One draw for the whole column: Hypothesis pays for each draw, and shrinks a byte string well.
@@ -141,18 +166,14 @@ def sequences(draw):
     table = np.empty((n_pool, n_columns), object)
     for j, column in enumerate(columns):
         table[:, j] = column
-    request = st.tuples(
-        st.sampled_from(["remove", "remove", "batch", "add", "rectify"]),
-        st.lists(st.integers(0, 10**6), min_size=1, max_size=6),
-    )
     return Sequence(
         categorical,
         table,
-        {**draw(parameters()), "leaves": leaves or None},
+        {**draw(PARAMETERS), "leaves": leaves or None},
         n_first,
-        draw(st.lists(request, min_size=1, max_size=4)),
-        draw(st.booleans()),
-        draw(st.integers(0, 2**32 - 1)),
+        draw(REQUESTS),
+        draw(BOOLEANS),
+        draw(SEEDS),
     )
 
 
