@@ -134,25 +134,29 @@ class _Counter:
         table: cython.p_longlong,
         sign: cython.longlong,
     ) -> cython.void:
-        """Count the rows that two sets of rows have in common, but for the first codes: these have all others."""
+        """Count the rows that two codes have in common; those of a variable's first code are the ones that are left."""
         a: cython.Py_ssize_t
         b: cython.Py_ssize_t
         common: cython.longlong
         first: cython.Py_ssize_t = self.first_codes[u]
         other: cython.Py_ssize_t = self.first_codes[v]
-        for b in range(n_columns):
-            table[b] += sign * self.totals[other + b]
-        for a in range(1, n_codes):
-            table[a * n_columns] += sign * self.totals[first + a]
-            table[0] -= sign * self.totals[first + a]
-            for b in range(1, n_columns):
+        # If no row lacks the variable, the next code is the first.
+        row: cython.p_longlong = table if self.totals[first] else table + n_columns
+        column: cython.Py_ssize_t = 0 if self.totals[other] else 1
+        for b in range(column, n_columns):
+            row[b] += sign * self.totals[other + b]
+        for a in range(1 if self.totals[first] else 2, n_codes):
+            own = table + a * n_columns
+            own[column] += sign * self.totals[first + a]
+            row[column] -= sign * self.totals[first + a]
+            for b in range(column + 1, n_columns):
                 common = sign * count_common(
                     cython.address(self.bits[first + a, 0]), cython.address(self.bits[other + b, 0]), _WORDS
                 )
-                table[a * n_columns + b] += common
-                table[a * n_columns] -= common
-                table[b] -= common
-                table[0] += common
+                own[b] += common
+                own[column] -= common
+                row[b] -= common
+                row[column] += common
 
 
 @cython.cfunc
