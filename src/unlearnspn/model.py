@@ -363,7 +363,9 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
     """Return what a circuit shows of the columns."""
     schema = settings.schema
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
-    identifying = learner.records.identifying
+    records = learner.records
+    identifying = records.identifying
+    has_negative, has_fraction = records.has_unusual()
     columns = [
         Domain(
             v.name,
@@ -371,8 +373,10 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
             v.family,
             leaf.categories(learner.slice(scope, 0)),
             v.name in identifying,
+            bool(has_negative[place]),
+            bool(has_fraction[place]),
         )
-        for v, leaf, scope in zip(schema.variables, settings.leaves, scopes, strict=True)
+        for place, (v, leaf, scope) in enumerate(zip(schema.variables, settings.leaves, scopes, strict=True))
     ]
     return Domains(tuple(columns), schema.id_column)
 

@@ -78,6 +78,8 @@ class Records:
         self.encoding: Encoding
         self.totals: Totals
         self.multiset = no_records()
+        #: [2, numeric column]: how many records have a number below 0, and one with a fraction.
+        self.unusual: npt.NDArray[np.int64]
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self.live = np.zeros(0, np.bool_)
         self.keys: Keys = np.zeros(0, np.uint64)
@@ -197,6 +199,12 @@ class Records:
         counts = np.split(self.totals.level_counts, self.encoding.level_starts[1:-1])
         return [v.name for v, each in zip(self.schema.variables, counts, strict=True) if identifies(each)]
 
+    def has_unusual(self) -> npt.NDArray[np.bool_]:
+        """Tell which variables have a number below 0 in some record, and which one with a fraction, [2, variable]."""
+        found = np.zeros((2, len(self.is_numeric)), np.bool_)
+        found[:, self.is_numeric] = self.unusual > 0
+        return found
+
     def find(self, ids: Sequence[RecordId]) -> Rows:
         """Return the slot of each id, -1 for those that nobody has."""
         string_ids = self.string_ids
@@ -265,6 +273,9 @@ class Records:
     def commit(self, staged: Staged) -> None:
         """Make a staged change real and wipe what it removes."""
         self.multiset = staged.multiset
+        # Another array, so that copies of these records keep theirs.
+        came, left = (_count_unusual(self.values[rows]) for rows in (staged.plus, staged.minus))
+        self.unusual = self.unusual + came - left
         self.index.discard(self.keys, staged.minus)
         self._occupy(staged.plus)
         self._release(staged.minus)
@@ -316,6 +327,7 @@ class Records:
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
+        self.unusual = _count_unusual(self.values)  # slots that are free hold zeros
 
     def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
         """Write the values of a whole table, total them, and learn how to code them."""
@@ -485,3 +497,12 @@ def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:
     resized = np.zeros((length, *array.shape[1:]), array.dtype)
     resized[: len(array)] = array[:length]
     return resized
+
+
+def _count_unusual(values: Floats) -> npt.NDArray[np.int64]:
+    """Count in each column the numbers below 0, and those with a fraction, [2, column]."""
+    counts = np.empty((2, values.shape[1]), np.int64)
+    (values < 0.0).sum(axis=0, out=counts[0])
+    # What is missing has none: NaN is neither smaller nor larger.
+    (values > np.floor(values)).sum(axis=0, out=counts[1])
+    return counts

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.circuit.grids import Grid
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.tables import Category, Family, token
 from unlearnspn.tables.cells import is_double
 from unlearnspn.tables.names import ColumnNames, Label
+from unlearnspn.tables.origins import CellType, Origin
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,21 @@ class Domain:
     categories: tuple[Category, ...] = ()
     #: Whether nearly every record had a category of its own.
     identifies: bool = False
+    #: Whether a record has a number below 0, and one with a fraction.
+    has_negative: bool = True
+    has_fraction: bool = False
+    #: What its values are multiples of, if they are.
+    grid: Grid | None = None
+
+    def on_grid(self, cell_type: CellType) -> Domain:
+        """Return the column with the grid that its type and its records speak for."""
+        step = None if self.kind is Kind.CATEGORICAL or self.has_fraction else cell_type.step
+        if step is None:
+            return self if self.grid is None else replace(self, grid=None)
+        least, largest = cell_type.limits
+        # What is counted is counted from 0; dates have no beginning.
+        lowest = least if self.has_negative or not self.family.has_zero else max(least, 0.0)
+        return replace(self, grid=Grid(step, lowest, largest))
 
     @cached_property
     def index(self) -> dict[bytes, int]:
@@ -113,6 +130,12 @@ class Domains:
         if twice:
             raise InvalidTableError(f"columns {listing(twice)} are listed more than once")
         return [number for _, number in wanted]
+
+    def described(self, origin: Origin) -> Domains:
+        """Return the columns with the names and grids that they have where they came from."""
+        pairs = zip(self.columns, origin.columns, strict=True)
+        columns = tuple(column.on_grid(own.type) for column, own in pairs)
+        return replace(self, columns=columns, called=origin.column_names)
 
     def restricted(self, variables: Sequence[int]) -> Domains:
         """Return some of the columns."""

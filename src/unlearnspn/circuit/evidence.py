@@ -90,7 +90,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Between:
-    """A numeric column lies between closed bounds."""
+    """A numeric column lies between closed bounds; nowhere, if the lower one is above the other."""
 
     low: float
     high: float
@@ -127,13 +127,14 @@ def read_evidence(evidence: Mapping[Any, Any] | None, domains: Domains) -> Const
 def _constraint(domain: Domain, wanted: Any) -> Constraint:
     if domain.kind is Kind.CATEGORICAL:
         return OneOf(np.array(sorted(_wanted_places(domain, wanted)), np.int64))
+    grid = domain.grid
     if isinstance(wanted, Range):
-        return Between(*wanted.bounds())
+        return Between(*(wanted.bounds() if grid is None else grid.cell(*wanted.bounds())))
     if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_):
         value = _as_float(wanted)
         if math.isinf(value):
             raise InvalidEvidenceError(f"column {domain.name!r} cannot be {wanted!r}: give a Range, or leave it out")
-        return Equals(value)
+        return Equals(value) if grid is None else Between(*grid.cell(value, value))
     raise InvalidEvidenceError(f"column {domain.name!r} is numeric: give a number or a Range, not {wanted!r}")
 
 

@@ -117,12 +117,11 @@ def impute(
     json: given.Json = False,
 ) -> None:
     """Fill in what is missing in each row; the rest stays as it is."""
-    from unlearnspn.cli.tables import filled_rows, read_rows, to_array, write_rows  # noqa: PLC0415
+    from unlearnspn.cli.tables import read_rows, rows_of, to_array, write_rows  # noqa: PLC0415
 
     circuit = load_circuit(vault)
     read, ids = read_rows(circuit, source, _options(missing, format, delimiter, encoding, table, query))
-    holes = to_array(read)
-    rows = filled_rows(circuit.impute(holes, how=how.value, random_state=seed), holes, circuit)
+    rows = rows_of(circuit.impute(to_array(read), how=how.value, random_state=seed), circuit)
     names = circuit.columns
     if ids is not None:
         names = [str(circuit.domains.id_column), *names]

@@ -91,17 +91,6 @@ def rows_of(answer: Any, circuit: Circuit) -> list[list[Any]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def filled_rows(answer: Any, holes: Any, circuit: Circuit) -> list[list[Any]]:
-    """Return rows that were filled in; what was filled into columns of whole numbers is whole, all else as it was."""
-    whole = {place for place, column in enumerate(circuit.origin.columns) if column.type.whole}
-    rows = rows_of(answer, circuit)
-    for row, before in zip(rows, holes.tolist(), strict=True):
-        for place in whole:
-            if before[place] is None and isinstance(row[place], float):
-                row[place] = round(row[place])
-    return rows
-
-
 def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> None:
     """Write rows as CSV, or as JSON Lines if the file is called so; without a file they are printed."""
     text = format_rows(names, rows, output)

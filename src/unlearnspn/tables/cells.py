@@ -24,6 +24,11 @@ class Family(StrEnum):
     MIXED = "mixed"
     EMPTY = "missing"
 
+    @property
+    def has_zero(self) -> bool:
+        """Whether 0 is where values of the family begin, and no date among others."""
+        return self is Family.NUMBER
+
     def accepts(self, other: Family) -> bool:
         """Tell whether values of the other family can be read by a column of this one."""
         return self is other or self is Family.MIXED or other is Family.EMPTY

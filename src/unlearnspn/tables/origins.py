@@ -58,6 +58,11 @@ class CellType:
         return re.fullmatch(r"(u?int\d+|[<>|=]?[iu]\d)", self.name.lower()) is not None
 
     @property
+    def step(self) -> float | None:
+        """What all values of the type are multiples of, if it is a step that counts: 1 for whole numbers."""
+        return 1.0 if self.whole else None
+
+    @property
     def limits(self) -> tuple[float, float]:
         """The least and the largest number that the type holds; any, if its name does not tell.
 
