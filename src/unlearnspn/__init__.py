@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         InvalidTableError,
         LastRecordError,
         RecordIdError,
+        TextDatesWarning,
         UnseenCategoryWarning,
     )
     from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
@@ -59,6 +60,7 @@ __all__ = [
     "SPNEnsemble",
     "SPNImputer",
     "StorageError",
+    "TextDatesWarning",
     "UnseenCategoryWarning",
     "Vault",
     "VaultError",
@@ -78,6 +80,7 @@ _NAMES_BY_MODULE = {
         "InvalidTableError",
         "LastRecordError",
         "RecordIdError",
+        "TextDatesWarning",
         "UnseenCategoryWarning",
     ),
     "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),

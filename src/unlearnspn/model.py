@@ -365,7 +365,7 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
     records = learner.records
     identifying = records.identifying
-    has_negative, has_fraction = records.has_unusual()
+    unusual = records.has_unusual()
     columns = [
         Domain(
             v.name,
@@ -373,8 +373,7 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
             v.family,
             leaf.categories(learner.slice(scope, 0)),
             v.name in identifying,
-            bool(has_negative[place]),
-            bool(has_fraction[place]),
+            *unusual[:, place].tolist(),
         )
         for place, (v, leaf, scope) in enumerate(zip(schema.variables, settings.leaves, scopes, strict=True))
     ]

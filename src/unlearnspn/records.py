@@ -36,6 +36,7 @@ from unlearnspn.statistics.column_sums import Rows, add_values, count_parts
 from unlearnspn.statistics.column_totals import shift_totals
 from unlearnspn.statistics.moments import N_PARTS
 from unlearnspn.tables import Category, Column, Family, Table
+from unlearnspn.tables.times import DAY
 from unlearnspn.threads import n_cores
 from unlearnspn.totals import Totals, relaid
 
@@ -73,12 +74,13 @@ class Records:
         self.place = np.where(self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1).astype(
             np.int64
         )
+        self._dates = [int(self.place[v]) for v, one in enumerate(schema.variables) if one.family is Family.DATE]
         self.index = KeyIndex()
         self.free: list[int] = []
         self.encoding: Encoding
         self.totals: Totals
         self.multiset = no_records()
-        #: [2, numeric column]: how many records have a number below 0, and one with a fraction.
+        #: [3, numeric column]: how many records have a number below 0, one with a fraction, and a date with a time.
         self.unusual: npt.NDArray[np.int64]
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self.live = np.zeros(0, np.bool_)
@@ -200,8 +202,8 @@ class Records:
         return [v.name for v, each in zip(self.schema.variables, counts, strict=True) if identifies(each)]
 
     def has_unusual(self) -> npt.NDArray[np.bool_]:
-        """Tell which variables have a number below 0 in some record, and which one with a fraction, [2, variable]."""
-        found = np.zeros((2, len(self.is_numeric)), np.bool_)
+        """Tell which variables have a number below 0, one with a fraction, a date with a time, [3, variable]."""
+        found = np.zeros((3, len(self.is_numeric)), np.bool_)
         found[:, self.is_numeric] = self.unusual > 0
         return found
 
@@ -223,7 +225,7 @@ class Records:
         columns = []
         for v, variable in enumerate(self.schema.variables):
             if self.is_numeric[v]:
-                columns.append(Column(variable.name, Family.NUMBER, self.values[rows, self.place[v]]))
+                columns.append(Column(variable.name, variable.family, self.values[rows, self.place[v]]))
             else:
                 by_code = np.array([*encoding.categorical(v).categories, None], object)
                 columns.append(Column(variable.name, Family.MIXED, by_code[self.levels[rows, self.place[v]]]))
@@ -274,7 +276,7 @@ class Records:
         """Make a staged change real and wipe what it removes."""
         self.multiset = staged.multiset
         # Another array, so that copies of these records keep theirs.
-        came, left = (_count_unusual(self.values[rows]) for rows in (staged.plus, staged.minus))
+        came, left = (self._count_unusual(self.values[rows]) for rows in (staged.plus, staged.minus))
         self.unusual = self.unusual + came - left
         self.index.discard(self.keys, staged.minus)
         self._occupy(staged.plus)
@@ -286,6 +288,16 @@ class Records:
         self._withdraw(staged.plus, staged.capacity)
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _count_unusual(self, values: Floats) -> npt.NDArray[np.int64]:
+        """Count in each column the numbers below 0, those with a fraction, and the dates with a time."""
+        counts = np.zeros((3, values.shape[1]), np.int64)
+        # What is missing counts nowhere: NaN is neither smaller nor larger.
+        (values < 0.0).sum(axis=0, out=counts[0])
+        (values > np.floor(values)).sum(axis=0, out=counts[1])
+        for place in self._dates:
+            counts[2, place] = np.count_nonzero(np.mod(values[:, place], DAY) > 0.0)
+        return counts
 
     def _withdraw(self, rows: Rows, capacity: int) -> None:
         """Free reserved slots, and give back the room that was made for them."""
@@ -327,7 +339,7 @@ class Records:
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
-        self.unusual = _count_unusual(self.values)  # slots that are free hold zeros
+        self.unusual = self._count_unusual(self.values)  # slots that are free hold zeros
 
     def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
         """Write the values of a whole table, total them, and learn how to code them."""
@@ -497,12 +509,3 @@ def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:
     resized = np.zeros((length, *array.shape[1:]), array.dtype)
     resized[: len(array)] = array[:length]
     return resized
-
-
-def _count_unusual(values: Floats) -> npt.NDArray[np.int64]:
-    """Count in each column the numbers below 0, and those with a fraction, [2, column]."""
-    counts = np.empty((2, values.shape[1]), np.int64)
-    (values < 0.0).sum(axis=0, out=counts[0])
-    # What is missing has none: NaN is neither smaller nor larger.
-    (values > np.floor(values)).sum(axis=0, out=counts[1])
-    return counts

@@ -30,13 +30,12 @@ from unlearnspn.storage.circuits import read_circuit, write_circuit
 from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import token
 from unlearnspn.tables.names import Label
-from unlearnspn.tables.origins import ANYTHING, Origin
-from unlearnspn.tables.writing import Answer, fill_table, write_table
+from unlearnspn.tables.origins import CellType, Origin
+from unlearnspn.tables.times import USUAL_TYPES, objects_of
+from unlearnspn.tables.writing import Answer, Times, fill_table, write_table
 
 #: Log-densities below this tell too little of differences between categories, which are small.
 _FAR = -1e6
-#: What files say of which columns besides their names and categories.
-_FACTS = {"identifying": "identifies", "negative": "has_negative", "fractional": "has_fraction"}
 
 
 class Circuit(Queries):
@@ -113,9 +112,12 @@ class Circuit(Queries):
     def save(self, path: PathLike) -> None:
         """Write the circuit into one file, from which `load` makes the same again."""
         self._warn_of_export()
+        columns = self.domains.columns
         facts = {
-            key: [column.name for column in self.domains.columns if getattr(column, fact)]
-            for key, fact in _FACTS.items()
+            "identifying": [column.name for column in columns if column.identifies],
+            "negative": [column.name for column in columns if column.has_negative],
+            "fractional": [column.name for column in columns if column.has_fraction],
+            "timed": [column.name for column in columns if column.has_time],
         }
         write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict(), **facts})
 
@@ -124,12 +126,16 @@ class Circuit(Queries):
         """Read what `save` wrote; nothing that the file says is run, and whatever is wrong with it is refused."""
         layout, domains, document = read_circuit(path)
         try:
-            facts = {
-                fact: _read_names(document.get(key, domains.names if key == "negative" else []))
-                for key, fact in _FACTS.items()
-            }
+            facts = {key: _read_names(document.get(key, [])) for key in ("identifying", "fractional", "timed")}
+            negative = _read_names(document.get("negative", domains.names))
             columns = tuple(
-                replace(column, **{fact: column.name in names for fact, names in facts.items()})
+                replace(
+                    column,
+                    identifies=column.name in facts["identifying"],
+                    has_negative=column.name in negative,
+                    has_fraction=column.name in facts["fractional"],
+                    has_time=column.name in facts["timed"],
+                )
                 for column in domains.columns
             )
             origin = Origin.from_dict(document.get("origin")).only(domains.names)
@@ -199,11 +205,8 @@ class Circuit(Queries):
     @cached_property
     def _written_as(self) -> Origin:
         """The kind of table that rows are written as: numbers with a fraction need another type than whole ones."""
-        domains = {column.name: column for column in self.domains.columns}
-        columns = (
-            replace(column, type=ANYTHING) if column.type.whole and domains[column.name].has_fraction else column
-            for column in self.origin.only(self.domains.names).columns
-        )
+        pairs = zip(self.origin.only(self.domains.names).columns, self.domains.columns, strict=True)
+        columns = (replace(column, type=domain.written_as(column.type)) for column, domain in pairs)
         return replace(self.origin, columns=tuple(columns))
 
     def _require_writable(self) -> None:
@@ -234,11 +237,25 @@ class Circuit(Queries):
         for variable, (domain, slot) in enumerate(zip(self.domains.columns, self.domains.slots, strict=True)):
             if domain.kind is Kind.CATEGORICAL:
                 answers[domain.name] = domain.categories, batch.places[slot]
-            elif domain.grid is None:
-                answers[domain.name] = batch.numbers[slot]
-            else:
-                answers[domain.name] = domain.grid.nearest(batch.numbers[slot], *self._bounds(variable))
+                continue
+            numbers = batch.numbers[slot]
+            if domain.grid is not None:
+                numbers = domain.grid.nearest(numbers, *self._bounds(variable))
+            answers[domain.name] = Times(numbers, self._time_type(variable)) if domain.family.is_time else numbers
         return answers
+
+    def _time_type(self, variable: int) -> CellType:
+        """Return the type of dates, times or durations that a column holds."""
+        own = self._written_as.columns[variable].type.time
+        return USUAL_TYPES[self.domains.columns[variable].family] if own is None else own
+
+    def _value(self, variable: int, number: float) -> Any:
+        """Return what a number of a column stands for: a date has a mean as numbers have."""
+        domain = self.domains.columns[variable]
+        if not domain.family.is_time:
+            return number
+        own = self._time_type(variable)
+        return objects_of(replace(own, name="datetime", details=("us", "")) if own.name == "date" else own, np.array([number]))[0]
 
     def _complete(self, batch: Batch, how: How, rng: np.random.Generator) -> Batch:
         """Fill in what is missing in some rows."""

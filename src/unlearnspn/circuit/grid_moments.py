@@ -30,7 +30,7 @@ def grid_moments(unit: Unit, parameters: Floats, grid: Grid, order: int, centre:
     distribution, n = NUMERIC[unit], len(parameters)
     first = grid.nearest(distribution.quantile(parameters, np.full(n, _LEAST_SHARE)))
     last = grid.nearest(distribution.quantile(parameters, np.full(n, _LARGEST_SHARE)))
-    n_cells = (last - first) / grid.step + 1.0
+    n_cells = (last - first) / grid.step + 1.0 if grid.step > 0.0 else np.full(n, math.inf)
     wide = n_cells > _MOST_CELLS
     result = np.empty(n)
     narrow = np.flatnonzero(~wide)
@@ -68,7 +68,7 @@ def _sums(
 def _integrals(unit: Unit, parameters: Floats, grid: Grid, order: int, centre: float) -> Floats:
     distribution, n, step = NUMERIC[unit], len(parameters), grid.step
     nothing = np.zeros(n)
-    lowest, highest = grid.lowest - 0.5 * step, math.nextafter(grid.highest + 0.5 * step, -math.inf)
+    lowest, highest = grid.lowest - 0.5 * step, grid.highest + 0.5 * step
     low = np.maximum(distribution.quantile(parameters, nothing), lowest)
     high = np.minimum(distribution.quantile(parameters, nothing + 1.0), highest)
     result = np.zeros(n)
@@ -81,11 +81,11 @@ def _integrals(unit: Unit, parameters: Floats, grid: Grid, order: int, centre: f
     within = np.flatnonzero(mass > 0.0)
     cut, centres = cut_off(distribution, parameters[within], low[within], high[within]), nothing[within] + centre
     moments = distribution.moment(cut, order, centres)
-    if order > 1:
+    if order > 1 and step > 0.0:
         sheppard = order * (order - 1) * step**2 / 24.0
         moments = moments + sheppard * distribution.moment(cut, order - 2, centres)
     result[within] += mass[within] * moments
-    if order > 0:
+    if order > 0 and step > 0.0:
         result -= _at_ends(unit, parameters, low, step, order, centre)
         result += _at_ends(unit, parameters, high, step, order, centre)
     return result

@@ -58,6 +58,7 @@ def _joined(circuits: Sequence[Circuit], variable: int) -> Domain:
         all(column.identifies for column in columns),
         any(column.has_negative for column in columns),
         any(column.has_fraction for column in columns),
+        any(column.has_time for column in columns),
     )
 
 

@@ -86,18 +86,20 @@ def query(
     """Print the probability of conditions, or means of columns, given what is known."""
     if not event and not expect:
         raise typer.BadParameter("say what is asked: conditions such as 'age >= 60', or --expect COLUMN")
+    from unlearnspn.tables.times import written  # noqa: PLC0415
+
     circuit = load_circuit(vault)
     evidence = read_conditions(given_ or (), circuit.domains) or None
-    answers: dict[str, float] = {}
+    answers: dict[str, Any] = {}
     if event:
         answers["probability"] = circuit.probability(read_conditions(event, circuit.domains), given=evidence)
     for name in expect or ():
-        answers[f"mean of {name}"] = float(circuit.expectation(name, given=evidence))
+        answers[f"mean of {name}"] = written(circuit.expectation(name, given=evidence))
     if json:
         print_json(answers)
         return
     for name, answer in answers.items():
-        console().print(Text(f"{name}: {answer:.6g}"))
+        console().print(Text(f"{name}: {answer if isinstance(answer, str) else format(answer, '.6g')}"))
 
 
 def impute(

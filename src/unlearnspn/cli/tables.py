@@ -21,6 +21,7 @@ from unlearnspn.storage.files import write_file
 from unlearnspn.tables import Column, Family, Table, is_missing, read_table
 from unlearnspn.tables.cells import is_double
 from unlearnspn.tables.names import Label
+from unlearnspn.tables.times import objects_of, written
 
 if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit
@@ -86,8 +87,13 @@ def rows_of(answer: Any, circuit: Circuit) -> list[list[Any]]:
     """Return a table that a circuit has answered with, as rows of JSON values."""
     whole = {column.name for column in circuit.origin.columns if column.type.whole}
     columns = []
+    times = {column.name: column.type.time for column in circuit.origin.columns}
     for name, column in zip(circuit.domains.names, read_table(answer).columns, strict=True):
-        columns.append([_plain(value, name in whole) for value in column.objects().tolist()])
+        values = column.objects().tolist()
+        own = times.get(name)
+        if column.family.is_time and own is not None:
+            values = objects_of(own, column.values)
+        columns.append([_plain(value, name in whole) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -116,7 +122,7 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _json_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+    return "".join(json.dumps(dict(zip(names, map(written, row), strict=True))) + "\n" for row in rows)
 
 
 def _plain(value: Any, whole: bool) -> Any:
@@ -126,10 +132,10 @@ def _plain(value: Any, whole: bool) -> Any:
         if not is_double(value):
             return value
         return int(value) if whole and float(value).is_integer() else float(value)
-    return value
+    return written(value)
 
 
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None else value
+    return "" if value is None else written(value)

@@ -21,7 +21,11 @@ def read_duckdb(path: str, options: Options) -> Columns:
             if query is not None:
                 _require_select(library, connection, query)
             cursor = connection.execute(f"SELECT * FROM {quoted(str(options.table))}" if query is None else query)
-            return to_columns([column[0] for column in cursor.description or ()], cursor.fetchall())
+            names = [column[0] for column in cursor.description or ()]
+            if any("TIME ZONE" in str(column[1]) for column in cursor.description or ()):
+                load_library("pyarrow", "dates with a time zone", "files")  # DuckDB itself would need another one
+                return to_columns(names, [tuple(row.values()) for row in cursor.to_arrow_table().to_pylist()])
+            return to_columns(names, cursor.fetchall())
     except library.Error as error:
         raise refusal("DuckDB", error, query) from error
 

@@ -19,6 +19,11 @@ class Family(StrEnum):
     """The sort of values that a column holds, as far as its type tells."""
 
     NUMBER = "number"
+    #: Dates with a time or without; those with a time zone are instants.
+    DATE = "date"
+    INSTANT = "instant"
+    TIME = "time of day"
+    DURATION = "duration"
     BOOLEAN = "boolean"
     TEXT = "text"
     MIXED = "mixed"
@@ -27,7 +32,17 @@ class Family(StrEnum):
     @property
     def has_zero(self) -> bool:
         """Whether 0 is where values of the family begin, and no date among others."""
-        return self is Family.NUMBER
+        return self in (Family.NUMBER, Family.DURATION)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether these are dates, times or durations: numbers of seconds to the engine, see `times`."""
+        return self in (Family.DATE, Family.INSTANT, Family.TIME, Family.DURATION)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether numbers stand for the values."""
+        return self is Family.NUMBER or self.is_time
 
     def accepts(self, other: Family) -> bool:
         """Tell whether values of the other family can be read by a column of this one."""

@@ -262,6 +262,8 @@ def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a vector in which what is masked is missing."""
     if not isinstance(vector, np.ma.MaskedArray):
         return vector
+    if vector.dtype.kind in "mM":
+        return vector.filled(np.array("NaT", vector.dtype))
     objects = vector.data.astype(object)
     objects[np.ma.getmaskarray(vector)] = None
     return objects

@@ -114,7 +114,7 @@ class Learned:
         for v, (name, family, categorical) in enumerate(form.columns):
             place = records.place[v]
             if records.is_numeric[v]:
-                columns.append(Column(name, Family.NUMBER, records.values[rows, place], categorical))
+                columns.append(Column(name, records.schema.variables[v].family, records.values[rows, place], categorical))
                 continue
             categories: list[Any] = list(records.encoding.categorical(v).categories)
             places = records.levels[rows, place].astype(np.int64)
