@@ -153,9 +153,6 @@ def test_equal_numbers_have_equal_bits():
         assert len(digests) == 1
 
 
-DATE = dt.date(2024, 2, 29)
-
-
 PARTS, DECODE = "column of its own", "decode it to strings"
 REFUSED = {
     "pandas periods": (pd.DataFrame({"x0": pd.period_range("2024-02", periods=1, freq="M")}), "to strings"),

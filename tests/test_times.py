@@ -381,15 +381,16 @@ def duck(path):
 
 
 @pytest.mark.parametrize("source", [csv, json_lines, parquet, sqlite, duck])
-def test_sources_with_dates_go_into_vaults_and_come_out_of_commands(source, expected, tmp_path):
+def test_sources_with_dates_go_into_vaults_and_come_out_of_commands(source, tmp_path):
+    alike = SPN(min_rows=50).fit(in_polars("us"), ids=FRAME["id"].tolist())
     vault, arguments = str(tmp_path / "people.uspn"), source(tmp_path)
     run("init", vault)
     told = run_json("ingest", vault, *arguments, "--id", "id")
     assert told["columns"] == FAMILIES
-    run("fit", vault, "-p", "min_rows=50")
+    run("fit", vault, "--set", "min_rows=50")
     with Vault.open(vault) as opened:
         assert opened.circuit_.probability({"at": Range(below="2024-03-01")}) == pytest.approx(
-            expected.probability({"at": Range(below="2024-03-01")}), rel=1e-6
+            alike.probability({"at": Range(below="2024-03-01")}), rel=1e-6
         )
     row = run_json("sample", vault, "-n", "1", "--seed", "0")["rows"][0]
     assert dt.datetime.fromisoformat(row["at"]) and len(row["day"]) == 10 and row["wait"].startswith("P")
@@ -404,5 +405,5 @@ def test_sources_with_dates_go_into_vaults_and_come_out_of_commands(source, expe
     assert len(filled["day"]) == 10 and filled["at"].startswith("202") and filled["x"] == 1.5
     assert run_json("score", vault, *arguments)["rows"][0]["id"] == "c0"
     (tmp_path / "bad.csv").write_text("id,at,when,day,wait,clock,x\nn,2024-13-01,,,,,1.5\n")
-    message = run("learn", vault, str(tmp_path / "bad.csv"), code=3).stderr
+    message = run("learn", vault, str(tmp_path / "bad.csv"), code=4).stderr
     assert "column 'at' holds '2024-13-01' in row 1, which is no date such as 2024-02-29" in message
