@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         InvalidTableError,
         LastRecordError,
         RecordIdError,
+        SameMembersWarning,
         TextDatesWarning,
         UnseenCategoryWarning,
     )
@@ -60,6 +61,7 @@ __all__ = [
     "SPNEnsemble",
     "SPNImputer",
     "StorageError",
+    "SameMembersWarning",
     "TextDatesWarning",
     "UnseenCategoryWarning",
     "Vault",
@@ -80,6 +82,7 @@ _NAMES_BY_MODULE = {
         "InvalidTableError",
         "LastRecordError",
         "RecordIdError",
+        "SameMembersWarning",
         "TextDatesWarning",
         "UnseenCategoryWarning",
     ),

@@ -193,6 +193,10 @@ class Model:
         rows = self.records.rows
         return self.records.ids_of(rows), self.table(rows)
 
+    def held(self, ids: Sequence[RecordId]) -> Table:
+        """Return some records that are held, in this order."""
+        return self.table(self.records.find(ids))
+
     def table(self, rows: Rows) -> Table:
         """Return the records of some slots as a table, with the values that are left out of the network."""
         return self.hidden.put_back(self.records.export(rows, self.records.encoding), self.records.ids_of(rows))

@@ -41,6 +41,8 @@ class Library(StrEnum):
     MASKED = "numpy.ma"
     #: Lists of lists, and whatever else numpy makes an array of; answers are arrays.
     LISTS = "lists"
+    #: A mapping, or a series of pandas, that is one row; answers of more rows are arrays.
+    ROW = "row"
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class Drafts:
         columns = []
         for place, (name, family, categorical) in enumerate(form.columns):
             parts = [chunk.table.columns[place] for chunk in chunks]
-            columns.append(_joined(name, family, categorical, parts))
+            columns.append(joined_column(name, family, categorical, parts))
         ids = [item for chunk in chunks for item in chunk.ids]
         subjects = [subject for chunk in chunks for subject in chunk.subjects]
         return Batch(Table(columns, len(ids), True, form.origin), ids, subjects)
@@ -122,7 +122,7 @@ class Drafts:
                 store.remove(name)
 
 
-def _joined(name: str, family: Family, categorical: bool, parts: Sequence[Column]) -> Column:
+def joined_column(name: str, family: Family, categorical: bool, parts: Sequence[Column]) -> Column:
     """Join the parts of a column; parts without any value have no family of their own."""
     if family.is_numeric and all(part.inexact_row() is None for part in parts):
         return Column(name, family, np.concatenate([part.numbers() for part in parts]), categorical)

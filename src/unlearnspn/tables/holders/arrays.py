@@ -122,6 +122,20 @@ class Lists(Arrays):
         return filled.astype(np.float64) if all(map(_is_number, kinds)) else filled
 
 
+class SingleRows(Lists):
+    """Mappings and series of pandas that are one row."""
+
+    def replace(self, table: Any, columns: Mapping[int, Array]) -> Any:
+        """Return a copy of a row with some values exchanged: a mapping, or a series if it was one."""
+        values = dict(table.items())
+        for position, name in enumerate(values):
+            if position in columns:
+                values[name] = columns[position][0]
+        if isinstance(table, Mapping):
+            return values
+        return type(table)(values, index=table.index, name=table.name)
+
+
 class MaskedArrays(Arrays):
     """Arrays in which what is missing is masked, so that every type can be missing."""
 
