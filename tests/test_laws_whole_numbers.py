@@ -10,9 +10,9 @@ from scipy import stats
 
 from random_models import laws
 from unlearnspn import SPN, Circuit, ImpossibleEvidenceError, Range, SPNEnsemble, SPNImputer
+from unlearnspn.circuit.expressions import Unit, numeric
 from unlearnspn.circuit.grid_moments import grid_moments
 from unlearnspn.circuit.grids import Grid
-from unlearnspn.circuit.expressions import Unit, numeric
 
 #: How a column of whole numbers is made, its type, and the leaf it gets.
 COLUMNS = {

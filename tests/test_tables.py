@@ -1,6 +1,5 @@
 """Reading tables: the same content is the same table, wherever it is held."""
 
-import datetime as dt
 import math
 from decimal import Decimal
 

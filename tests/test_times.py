@@ -45,7 +45,9 @@ def objects(kind):
     columns |= {"clock": CLOCK, "x": X.tolist()}
     if kind == "lists":
         return [list(row) for row in zip(*columns.values(), strict=True)]
-    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).astype({"x": float})
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).astype(
+        {"x": float}
+    )
 
 
 def in_pandas(unit):
@@ -103,7 +105,10 @@ TABLES = {
 
 def types(table):
     if isinstance(table, pd.DataFrame):
-        first = [type(value) if kind == object else None for value, kind in zip(table.iloc[0], table.dtypes, strict=True)]
+        first = [
+            type(value) if str(kind) == "object" else None
+            for value, kind in zip(table.iloc[0], table.dtypes, strict=True)
+        ]
         return list(zip(table.dtypes, first, strict=True))
     if isinstance(table, pl.DataFrame | pa.Table):
         return table.schema
@@ -116,7 +121,9 @@ def blanked(table):
     if isinstance(table, pd.DataFrame):
         return table.assign(**{name: table[name].mask(gone) for name in table.columns[:-1]})
     if isinstance(table, pl.DataFrame):
-        return table.with_columns(pl.when(pl.Series(~gone)).then(pl.col(name)).alias(name) for name in table.columns[:-1])
+        return table.with_columns(
+            pl.when(pl.Series(~gone)).then(pl.col(name)).alias(name) for name in table.columns[:-1]
+        )
     if isinstance(table, pa.Table):
         lists = [[None if g else v for g, v in zip(gone, c.to_pylist(), strict=True)] for c in table.columns[:-1]]
         columns = [pa.array(values, kind) for values, kind in zip(lists, table.schema.types, strict=False)]
@@ -127,8 +134,10 @@ def blanked(table):
 def first_values(table):
     """Return the values of the first rows as Python has them, whatever the library."""
     if isinstance(table, pd.DataFrame):
-        return [[getattr(value, "to_pydatetime", getattr(value, "to_pytimedelta", lambda v=value: v))() for value in row]
-                for row in table.head(4).astype(object).to_numpy().tolist()]  # fmt: skip
+        rows = table.head(4).astype(object).to_numpy().tolist()
+        return [
+            [getattr(v, "to_pydatetime", getattr(v, "to_pytimedelta", lambda v=v: v))() for v in row] for row in rows
+        ]
     if isinstance(table, pa.Table):
         return [list(row.values()) for row in table.slice(0, 4).to_pylist()]
     return [list(row) for row in (table.head(4).rows() if isinstance(table, pl.DataFrame) else table[:4])]
@@ -194,7 +203,7 @@ def test_arrays_of_dates_masked_or_not():
 def test_questions_speak_of_dates(expected):
     noon = dt.datetime(2024, 3, 1, 12)
     later = expected.probability({"at": Range(at_least=noon)})
-    assert later == pytest.approx(np.mean(SECONDS >= np.datetime64(noon)), abs=0.05)
+    assert later == pytest.approx(np.mean(np.datetime64(noon) <= SECONDS), abs=0.05)
     for same in ("2024-03-01T12:00", "2024-03-01 12:00:00", np.datetime64(noon), pd.Timestamp(noon)):
         assert expected.probability({"at": Range(at_least=same)}) == later
     zoned = noon.replace(tzinfo=dt.UTC)
@@ -305,7 +314,7 @@ def test_tables_of_another_kind_are_refused(expected):
 
 def test_what_numbers_cannot_tell_apart_is_refused():
     fine = pd.DataFrame({"at": pd.to_datetime(["2024-01-01T00:00:00.123456789"])})
-    with pytest.raises(InvalidTableError, match="'at' holds 2024-01-01T00:00:00.123456789 in row 1.*microseconds"):
+    with pytest.raises(InvalidTableError, match=r"'at' holds 2024-01-01T00:00:00\.123456789 in row 1.*microseconds"):
         SPN().fit(fine)
     short = pd.DataFrame({"wait": pd.to_timedelta([1, 123_456_789_012_345], unit="ns")})
     assert SPN().fit(short).n_records_ == 2
@@ -393,16 +402,23 @@ def test_sources_with_dates_go_into_vaults_and_come_out_of_commands(source, tmp_
             alike.probability({"at": Range(below="2024-03-01")}), rel=1e-6
         )
     row = run_json("sample", vault, "-n", "1", "--seed", "0")["rows"][0]
-    assert dt.datetime.fromisoformat(row["at"]) and len(row["day"]) == 10 and row["wait"].startswith("P")
-    assert dt.datetime.fromisoformat(row["when"]).tzinfo and dt.time.fromisoformat(row["clock"])
+    assert dt.datetime.fromisoformat(row["at"])
+    assert len(row["day"]) == 10
+    assert row["wait"].startswith("P")
+    assert dt.datetime.fromisoformat(row["when"]).tzinfo
+    assert dt.time.fromisoformat(row["clock"])
     answer = run_json("query", vault, "day >= 2024-03-01", "--given", "at < 2024-03-20", "--expect", "wait")
-    assert 0.0 < answer["probability"] < 1.0 and answer["mean of wait"].startswith("PT")
+    assert 0.0 < answer["probability"] < 1.0
+    assert answer["mean of wait"].startswith("PT")
     held = run_json("access", vault, "--id", "c7")["records"][0]
-    assert held["day"] == FRAME["day"][7] and held["at"] == FRAME["at"][7]
+    assert held["day"] == FRAME["day"][7]
+    assert held["at"] == FRAME["at"][7]
     assert run_json("verify", vault)
     (tmp_path / "holes.csv").write_text("id,at,when,day,wait,clock,x\nc0,,,,,,1.5\n")
     filled = run_json("impute", vault, str(tmp_path / "holes.csv"))["rows"][0]
-    assert len(filled["day"]) == 10 and filled["at"].startswith("202") and filled["x"] == 1.5
+    assert len(filled["day"]) == 10
+    assert filled["at"].startswith("202")
+    assert filled["x"] == 1.5
     assert run_json("score", vault, *arguments)["rows"][0]["id"] == "c0"
     (tmp_path / "bad.csv").write_text("id,at,when,day,wait,clock,x\nn,2024-13-01,,,,,1.5\n")
     message = run("learn", vault, str(tmp_path / "bad.csv"), code=4).stderr

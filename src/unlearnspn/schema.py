@@ -64,8 +64,9 @@ class Schema:
                 family = Family.MIXED if column.family is Family.EMPTY else column.family
                 variables.append(Variable(column.name, Kind.CATEGORICAL, family))
             else:
-                family = column.family if column.family.is_time else Family.NUMBER
-                variables.append(Variable(column.name, Kind.NUMERIC, family))
+                variables.append(
+                    Variable(column.name, Kind.NUMERIC, column.family if column.family.is_time else Family.NUMBER)
+                )
         return cls(tuple(variables), id_column)
 
     def with_target(self, name: str, family: Family) -> Schema:
@@ -113,11 +114,12 @@ class Schema:
 
 
 def _warn_of_dates(column: Column) -> None:
-    """Warn of dates in a column that is categorical because it holds texts: nobody has said that they are categories."""
+    """Warn of dates in a column that is categorical because it holds texts: nobody has said that they are."""
     if column.family is Family.TEXT and column.distinct is not None and are_dates(column.distinct):
         warn_outside(
-            f"column {column.name!r} holds dates or times as texts, such as {column.distinct[0]!r}, and each is a category "
-            "of its own: convert it to dates, with pandas.to_datetime for one, or list it in categorical_features",
+            f"column {column.name!r} holds dates or times as texts, such as {column.distinct[0]!r}, and each is a "
+            "category of its own: convert it to dates, with pandas.to_datetime for one, or list it in "
+            "categorical_features",
             TextDatesWarning,
         )
 

@@ -255,7 +255,9 @@ class Circuit(Queries):
         if not domain.family.is_time:
             return number
         own = self._time_type(variable)
-        return objects_of(replace(own, name="datetime", details=("us", "")) if own.name == "date" else own, np.array([number]))[0]
+        return objects_of(
+            replace(own, name="datetime", details=("us", "")) if own.name == "date" else own, np.array([number])
+        )[0]
 
     def _complete(self, batch: Batch, how: How, rng: np.random.Generator) -> Batch:
         """Fill in what is missing in some rows."""

@@ -28,8 +28,8 @@ class Queries:
     """Questions to a circuit.
 
     Evidence and events say by column name what is known or asked: a value, a set of categories, or a `Range` of
-    numbers or dates, as in ``{"age": Range(above=60), "sex": "F"}``. A column is meant by its name exactly as the table has it,
-    be it a string, a number or a tuple; those of arrays are called "x0", "x1" and so on, or by their positions.
+    numbers or dates, as in ``{"age": Range(above=60), "sex": "F"}``. A column is meant by its name exactly as the table
+    has it, be it a string, a number or a tuple; those of arrays are called "x0", "x1" and so on, or by their positions.
     """
 
     @property
@@ -95,9 +95,9 @@ class Queries:
     def moment(self, powers: Mapping[Any, int], given: Evidence | None = None, central: bool = False) -> float:
         """Return the expectation of a product of powers of columns, about their means if `central`.
 
-        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Dates, times and durations are numbers of
-        seconds here, dates from 1970 on. Categories never seen have no number,
-        so those of these columns are taken to be known ones.
+        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Dates, times and durations are numbers
+        of seconds here, dates from 1970 on. Categories never seen have no number, so those of these columns are taken
+        to be known ones.
         """
         circuit = self.circuit_.condition(given)
         by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}

@@ -36,7 +36,7 @@ def read_records(
     """Read records as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
     info = vault.info()
     id_column = id_column or _as_text(info.id_column)
-    subject = subject or _as_text(info.subject_column)
+    asked_subject, subject = subject, subject or _as_text(info.subject_column)
     if id_column is None:
         raise InvalidTableError("name the column that holds the ids of the records: --id COLUMN")
     named = {name for name in (id_column, subject) if name is not None}
@@ -45,6 +45,7 @@ def read_records(
         options,
         texts=options.texts | (named - whole),
         integers=options.integers | whole,
+        optional=frozenset() if subject is None or asked_subject is not None else frozenset({subject}),
         known={name: Family(family) for name, family in info.families.items()},
     )
     return read_source(source, asked, lambda done, size: tell("read", done, size))

@@ -87,7 +87,9 @@ def _read_file(path: Path, options: Options, progress: Progress | None) -> list[
         case Format.CSV:
             return [to_column(cells, options) for cells in read_csv(path, options, progress)]
         case Format.JSON_LINES:
-            return [_untyped(each, options) for each in _from_objects(read_json_lines(path, options, progress), options)]
+            return [
+                _untyped(each, options) for each in _from_objects(read_json_lines(path, options, progress), options)
+            ]
         case Format.PARQUET:
             records = read_parquet(path)
             require_names(records.column_names)
@@ -151,6 +153,6 @@ def _write(value: Any) -> str | None:
 
 def _require_names(columns: list[Column], options: Options) -> None:
     names = [column.name for column in columns]
-    unknown = sorted((options.texts | options.numbers | options.integers) - set(names))
+    unknown = sorted((options.texts | options.numbers | options.integers) - options.optional - set(names))
     if unknown:
         raise InvalidTableError(f"there is no column {listing(unknown)}; the table has {listing(names)}")

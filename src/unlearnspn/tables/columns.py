@@ -46,7 +46,8 @@ class Factor(NamedTuple):
 class Column:
     """One column as it came: numbers in any precision (NaN: missing), or Python objects.
 
-    Numbers stand for dates, times and durations, too: see `times`. Numbers of which doubles cannot hold some are given by `distinct`, as objects are.
+    Numbers stand for dates, times and durations, too: see `times`. Numbers of which doubles cannot hold some are given
+    by `distinct`, as objects are.
     """
 
     name: str

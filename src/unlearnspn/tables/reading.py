@@ -232,7 +232,11 @@ def as_row(X: Any) -> dict[Any, Any] | None:
         if many or not X:
             raise InvalidTableError(
                 "X must be a table, or a mapping with one value for each column, which is one row"
-                + (f", but columns {listing(many)} have several: make a table of it, with pandas.DataFrame(X) for one" if many else "")
+                + (
+                    f", but columns {listing(many)} have several: make a table of it, with pandas.DataFrame(X) for one"
+                    if many
+                    else ""
+                )
             )
         return dict(X)
     if type(X).__name__ != "Series" or not hasattr(X, "index") or not hasattr(X, "items"):
@@ -313,7 +317,7 @@ def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not isinstance(vector, np.ma.MaskedArray):
         return vector
     if vector.dtype.kind in "mM":
-        return vector.filled(np.array("NaT", vector.dtype))
+        return vector.filled(vector.dtype.type("NaT"))
     objects = vector.data.astype(object)
     objects[np.ma.getmaskarray(vector)] = None
     return objects

@@ -260,7 +260,7 @@ def written_family(texts: Iterable[str]) -> Family | None:
         break
     else:
         return None
-    (family, form), = left.items()
+    ((family, form),) = left.items()
     return family if all(map(form.fullmatch, texts)) else None
 
 

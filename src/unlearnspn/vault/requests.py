@@ -13,9 +13,7 @@ from unlearnspn.vault.errors import ReturningRecordError
 from unlearnspn.vault.forms import Batch, Form, read_subject
 
 
-def read_batch(
-    contents: Contents, table: Any, ids: Any, subjects: Any, correction: bool = False
-) -> tuple[Form, Batch]:
+def read_batch(contents: Contents, table: Any, ids: Any, subjects: Any, correction: bool = False) -> tuple[Form, Batch]:
     """Read a table for a vault; the form is another one afterwards if it tells more of a column that was empty.
 
     A correction has just the columns that change.
