@@ -81,7 +81,7 @@ class Records:
         self.totals: Totals
         self.multiset = no_records()
         #: [3, numeric column]: how many records have a number below 0, one with a fraction, and a date with a time.
-        self.unusual: npt.NDArray[np.int64]
+        self.unusual: list[list[int]]
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self.live = np.zeros(0, np.bool_)
         self.keys: Keys = np.zeros(0, np.uint64)
@@ -156,6 +156,7 @@ class Records:
         for name in _BY_SLOT:
             setattr(copied, name, getattr(self, name).copy())
         copied.index, copied.free, copied.totals = deepcopy(self.index), self.free.copy(), self.totals.copied()
+        copied.unusual = [line.copy() for line in self.unusual]
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
@@ -204,7 +205,7 @@ class Records:
     def has_unusual(self) -> npt.NDArray[np.bool_]:
         """Tell which variables have a number below 0, one with a fraction, a date with a time, [3, variable]."""
         found = np.zeros((3, len(self.is_numeric)), np.bool_)
-        found[:, self.is_numeric] = self.unusual > 0
+        found[:, self.is_numeric] = np.array(self.unusual) > 0
         return found
 
     def find(self, ids: Sequence[RecordId]) -> Rows:
@@ -275,9 +276,8 @@ class Records:
     def commit(self, staged: Staged) -> None:
         """Make a staged change real and wipe what it removes."""
         self.multiset = staged.multiset
-        # Another array, so that copies of these records keep theirs.
-        came, left = (self._count_unusual(self.values[rows]) for rows in (staged.plus, staged.minus))
-        self.unusual = self.unusual + came - left
+        self._shift_unusual(staged.plus, 1)
+        self._shift_unusual(staged.minus, -1)
         self.index.discard(self.keys, staged.minus)
         self._occupy(staged.plus)
         self._release(staged.minus)
@@ -298,6 +298,23 @@ class Records:
         for place in self._dates:
             counts[2, place] = np.count_nonzero(np.mod(values[:, place], DAY) > 0.0)
         return counts
+
+    def _shift_unusual(self, rows: Rows, sign: int) -> None:
+        """Count the numbers of some records in, or out."""
+        if rows.size > 1:
+            counts = self._count_unusual(self.values[rows]).tolist()
+            for line, more in zip(self.unusual, counts, strict=True):
+                line[:] = [before + sign * n for before, n in zip(line, more, strict=True)]
+        elif rows.size == 1:
+            # The numbers of one record are sooner looked at one by one.
+            negative, fraction, time = self.unusual
+            for place, value in enumerate(self.values[int(rows[0])].tolist()):
+                if value < 0.0:
+                    negative[place] += sign
+                if value % 1.0 > 0.0:
+                    fraction[place] += sign
+            for place in self._dates:
+                time[place] += sign * int(self.values[int(rows[0]), place] % DAY > 0.0)
 
     def _withdraw(self, rows: Rows, capacity: int) -> None:
         """Free reserved slots, and give back the room that was made for them."""
@@ -339,7 +356,7 @@ class Records:
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
-        self.unusual = self._count_unusual(self.values)  # slots that are free hold zeros
+        self.unusual = self._count_unusual(self.values).tolist()  # slots that are free hold zeros
 
     def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
         """Write the values of a whole table, total them, and learn how to code them."""

@@ -132,6 +132,8 @@ def _names_mismatch(expected: list[str], given: list[str]) -> str:
         lines.append(f"Missing columns: {listing(missing)}.")
     if extra:
         lines.append(f"Columns unseen at fit: {listing(extra)}.")
+    if not missing and not extra:
+        lines.append(f"They must be in the same order: {listing(expected)}.")
     return " ".join(lines)
 
 

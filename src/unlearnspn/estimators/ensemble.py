@@ -115,8 +115,9 @@ class SPNEnsemble(DensityEstimator):
         warn_of(ensemble.identifying, "samples and exported circuits of this model show")
         if len(ensemble.learned) > 1 and len({member.digest() for member in ensemble.learned}) == 1:
             warn_outside(
-                f"all {len(ensemble.learned)} members are the same network, as seeds decide nothing here: with a "
-                "subsample below 1 they would differ, and one SPN does what this ensemble does",
+                f"all {len(ensemble.learned)} members are the same network, as seeds decide nothing in so small a "
+                "table: one SPN does what this ensemble does"
+                + ("" if self.subsample < 1 else ", and with a subsample below 1 members would differ"),
                 SameMembersWarning,
             )
         return ensemble

@@ -227,7 +227,7 @@ def as_row(X: Any) -> dict[Any, Any] | None:
     >>> as_row({"age": 41, "sex": "f"}), as_row([[41, "f"]])
     ({'age': 41, 'sex': 'f'}, None)
     """
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "toarray"):  # as one kind of sparse matrix is
         many = [name for name, value in X.items() if isinstance(value, list | tuple | np.ndarray | Mapping)]
         if many or not X:
             raise InvalidTableError(
