@@ -23,6 +23,7 @@ from unlearnspn import (
     SPNEnsemble,
     SPNImputer,
     TextDatesWarning,
+    plots,
 )
 from unlearnspn.tables import read_table
 from unlearnspn.vault import Vault
@@ -296,6 +297,14 @@ def test_evidence_of_another_kind_is_refused(expected, evidence, message):
         expected.probability(evidence)
 
 
+def test_missing_evidence_constrains_nothing_and_ranges_of_categories_need_numbers(expected):
+    for missing in (None, pd.NaT, np.datetime64("NaT")):
+        assert expected.probability({"at": missing}) == 1.0
+    codes = SPN(categorical_features="all").fit([[1], [2], [3]])
+    with pytest.raises(InvalidEvidenceError, match="'2024-01-01' is no number"):
+        codes.probability({"x0": Range(above="2024-01-01")})
+
+
 def test_ranges_that_cannot_be_are_refused():
     for bounds in ({"above": "soon"}, {"at_least": dt.date(2024, 1, 1), "below": 5}, {"above": pd.NaT}):
         with pytest.raises(InvalidEvidenceError):
@@ -340,6 +349,18 @@ def test_dates_are_never_categories_unasked():
 def test_dates_as_texts_are_categories_where_somebody_says_so():
     table = pd.DataFrame({"at": np.datetime_as_string(DAYS[:20])})
     assert SPN(categorical_features=["at"]).fit(table).circuit_.categories("at")
+
+
+def test_pictures_show_dates():
+    pytest.importorskip("matplotlib").use("Agg")
+    table = in_pandas("us")
+    model = SPN(min_rows=50).fit(table)
+    chart = plots.plot_marginal(model, "at", data=table)
+    chart.figure.canvas.draw()
+    assert any(label.get_text().startswith("2024-0") for label in chart.get_xticklabels())
+    chart = plots.plot_joint(model, "at", "wait", data=table)
+    chart.figure.canvas.draw()
+    assert any(label.get_text().startswith("2024-0") for label in chart.get_xticklabels())
 
 
 # -- files, databases and commands -----------------------------------------------------------------------------------

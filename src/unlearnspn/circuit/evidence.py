@@ -196,6 +196,7 @@ def _wanted_places(domain: Domain, wanted: Any) -> set[int]:
             raise InvalidEvidenceError(
                 f"column {domain.name!r} has categories that are no numbers: give a category or a set of them"
             )
+        wanted.bounds()  # which raises if they are no numbers
         return {domain.place(number) for number in numbers if number in wanted}
     if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes):
         return {_place(domain, category) for category in wanted}

@@ -59,6 +59,8 @@ def is_missing(value: Any) -> bool:
         return True
     if isinstance(value, float | np.floating):
         return bool(value != value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return not isinstance(value, str) and type(value).__name__ in ("NAType", "NaTType")
 
 
