@@ -36,6 +36,8 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "RecordIdError",
             "LastRecordError",
             "IdentifyingColumnWarning",
+            "TextDatesWarning",
+            "SameMembersWarning",
             "StorageError",
             "VaultError",
         ],

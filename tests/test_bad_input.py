@@ -112,7 +112,6 @@ def test_missing_ignore_skips_unknown_ids_only():
 @pytest.mark.parametrize(
     ("changed", "culprit"),
     [
-        ({"flag": None}, r"Missing columns: 'flag'"),
         ({"extra": [1, 2]}, r"unseen at fit: 'extra'"),
         ({"size": [0.5, INF]}, r"'size' has infinite values in rows 2\b"),
         ({"size": [-INF, 0.5]}, r"'size' has infinite values in rows 1\b"),
@@ -123,7 +122,7 @@ def test_missing_ignore_skips_unknown_ids_only():
         ({"colour": pd.Series(["red", 2], dtype=object)}, r"'colour'.*row 2 holds 2"),
         ({"flag": [0, 1]}, r"'flag'.*row 1 holds 0"),
         ({"flag": ["yes", "no"]}, r"'flag'.*row 1 holds 'yes'"),
-        ({"flag": pd.to_datetime(["2024-01-01", "2024-01-02"])}, r"'flag' has type Datetime"),
+        ({"flag": pd.to_datetime(["2024-01-01", "2024-01-02"])}, r"'flag'.*row 1 holds datetime"),
         # Nothing was ever seen in this column, but its type says numbers.
         ({"blank": ["text", "more"]}, r"'blank'.*row 1 holds 'text'"),
         ({"blank": [True, False]}, r"'blank'.*row 1 holds True"),
@@ -133,6 +132,12 @@ def test_missing_ignore_skips_unknown_ids_only():
 def test_tables_that_do_not_fit_are_refused(request_with, changed, culprit):
     table = new_rows(**changed)
     assert_refused(lambda spn: request_with(spn, table), InvalidTableError, culprit)
+
+
+@pytest.mark.parametrize("method", ["learn", "score_samples"])
+def test_tables_that_lack_a_column_are_refused(method):
+    table = new_rows(flag=None)
+    assert_refused(lambda spn: getattr(spn, method)(table), InvalidTableError, r"Missing columns: 'flag'")
 
 
 @pytest.mark.parametrize("method", ["learn", "rectify", "score_samples"])
@@ -146,9 +151,7 @@ def test_an_empty_table_is_refused_as_such(method, empty):
     assert_refused(lambda spn: getattr(spn, method)(empty, *ids), InvalidTableError, "empty")
 
 
-def test_columns_in_another_order_are_refused():
-    swapped = new_rows()[["colour", "size", "flag", "blank"]]
-    assert_refused(lambda spn: spn.learn(swapped), InvalidTableError, "order: 'size', 'colour', 'flag', 'blank'")
+def test_arrays_of_another_width_are_refused():
     assert_refused(lambda spn: spn.learn(new_rows().to_numpy()[:, :3]), InvalidTableError, "3 features.* 4 ")
 
 

@@ -248,7 +248,7 @@ def test_missing_classes_are_refused(y):
         (Y + 2**60, "2\\*\\*53"),
         (np.column_stack([Y, Y]), "y should be a 1d array"),
         (pd.Series([1 if row < 3 else "a" for row in range(150)], dtype=object), "y mixes kinds of values"),
-        (np.full(150, np.datetime64("2020-01-01")), "datetime64"),
+        (np.full(150, np.datetime64("2020-01-01")), "Unknown label type: y holds date values"),
     ],
 )
 def test_what_is_no_class_is_refused(y, message):

@@ -51,7 +51,6 @@ GOOD = "customer,person,age,city,member,cost\n"
     ("content", "message"),
     [
         (b"", "the file is empty"),
-        (b"customer,person,age,city,member\nx,p,3,Ulm,true\n", "other columns than the vault (missing: 'cost')"),
         ((GOOD.strip() + ",shoe\nx,p,3,Ulm,true,1,42\n").encode(), "(unknown: 'shoe')"),
         (b"age,city,member,cost\n3,Ulm,true,1\n", "there is no column 'customer'"),
         (f"{GOOD}x,p,old,Ulm,true,1\n".encode(), "column 'age' holds 'old' in row 1, which is no number"),
@@ -71,6 +70,16 @@ def test_bad_tables_change_nothing(vault: str, verb: str, content: bytes, messag
     before = Path(vault).read_bytes()
     Path("bad.csv").write_bytes(content)
     assert message in run(verb, vault, "bad.csv", code=4).stderr
+    assert Path(vault).read_bytes() == before
+
+
+def test_only_corrections_may_lack_columns(vault: str) -> None:
+    before = Path(vault).read_bytes()
+    Path("bad.csv").write_text("customer,person,age,city,member\nx,p,3,Ulm,true\n")
+    for verb in ("ingest", "learn"):
+        message = "other columns than the vault (missing: 'cost')"
+        assert message in run(verb, vault, "bad.csv", code=4).stderr
+    assert "there are no records with these ids: 'x'" in run("rectify", vault, "bad.csv", code=3).stderr
     assert Path(vault).read_bytes() == before
 
 

@@ -57,6 +57,7 @@ def members(ensemble):
 # -- the contract ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:all \\d+ members are the same")
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     sequence=sequences(),
@@ -103,6 +104,7 @@ def test_verify_learns_from_the_records():
 # -- which members hold what -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:all \\d+ members are the same")
 @pytest.mark.parametrize("subsample", [0.01, 0.3, 0.8, 1.0])
 def test_members_hold_their_share_and_every_record_is_held(subsample):
     rows = np.arange(3000)[:, None] % 7 + 0.0
@@ -114,6 +116,7 @@ def test_members_hold_their_share_and_every_record_is_held(subsample):
     assert ensemble.n_records_ == 3000
 
 
+@pytest.mark.filterwarnings("ignore:all \\d+ members are the same")
 def test_who_holds_a_record_depends_on_its_id_alone():
     alone = small(subsample=0.3).fit(X[:1], ids=["somebody"])
     among = small(subsample=0.3).fit(X, ids=["somebody", *map(str, range(149))])

@@ -36,6 +36,7 @@ TABLES = {
     "numpy": np.array([[SECRET], ["other"]]),
     "numpy.ma": np.ma.masked_array([[1, 2]], [[True, False]]),
     "lists": [[SECRET, 1.5], ["other", None]],
+    "row": {"text": SECRET, "number": 1.5},
 }
 
 

@@ -109,7 +109,6 @@ def test_columns_may_come_in_another_order_and_say_more_later(tmp_path):
         (lambda table: table.assign(customer=[1, 2, 3]), "another kind"),
         (lambda table: table.assign(extra=1), "unknown: 'extra'"),
         (lambda table: table.drop(columns="customer"), "no column 'customer'"),
-        (lambda table: table.drop(columns="person"), "no column 'person' for the subjects"),
         (lambda table: table.iloc[:0], "no rows"),
         (lambda table: table.assign(age="old"), "'age' held number values before and now holds text"),
     ],
@@ -121,6 +120,17 @@ def test_tables_that_do_not_fit_are_refused(fitted, change, message):
             send(change(people(3, first=first)))
     assert digests_of(fitted) == before
     assert len(fitted) == 120
+
+
+def test_subjects_are_needed_but_for_corrections(fitted):
+    table = people(3, first=500).drop(columns="person")
+    for send in (fitted.learn, fitted.ingest):
+        with pytest.raises(ValueError, match="no column 'person' for the subjects"):
+            send(table)
+    before = fitted.access(["c-0"]).as_dicts()[0]
+    fitted.rectify(pd.DataFrame({"customer": ["c-0"], "age": [99.5]}))
+    assert fitted.access(["c-0"]).as_dicts() == [before | {"age": 99.5}]
+    assert fitted.verify()
 
 
 def test_names_and_values_are_never_run(tmp_path):

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
         InvalidTableError,
         LastRecordError,
         RecordIdError,
+        SameMembersWarning,
+        TextDatesWarning,
         UnseenCategoryWarning,
     )
     from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
@@ -58,7 +60,9 @@ __all__ = [
     "SPNClassifier",
     "SPNEnsemble",
     "SPNImputer",
+    "SameMembersWarning",
     "StorageError",
+    "TextDatesWarning",
     "UnseenCategoryWarning",
     "Vault",
     "VaultError",
@@ -78,6 +82,8 @@ _NAMES_BY_MODULE = {
         "InvalidTableError",
         "LastRecordError",
         "RecordIdError",
+        "SameMembersWarning",
+        "TextDatesWarning",
         "UnseenCategoryWarning",
     ),
     "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),

@@ -88,10 +88,10 @@ class Ensemble:
     def export(self) -> tuple[list[RecordId], Table]:
         """Return all records in the order of their ids."""
         ids = self.ids
-        return ids, self._table(ids)
+        return ids, self.held(ids)
 
-    def _table(self, ids: Sequence[RecordId]) -> Table:
-        """Return records by their ids, each as the first member has it that should hold it."""
+    def held(self, ids: Sequence[RecordId]) -> Table:
+        """Return some records that are held, in this order, each as the first member has it that should hold it."""
         first = self.subsampling.holders(ids).argmax(axis=0)
         tables = []
         for number in np.unique(first).tolist():
@@ -213,7 +213,7 @@ class Ensemble:
         """Carry a request out in all members; if one fails, those before are as they were."""
         revised: list[_Revised] = []
         begun: list[tuple[Model, tuple[str, str], _Part]] = []
-        leaving = self._table(minus) if minus else None
+        leaving = self.held(minus) if minus else None
         try:
             with uninterrupted.except_here():
                 for number, (member, part) in enumerate(zip(self.members, parts, strict=True)):

@@ -39,6 +39,14 @@ class IdentifyingColumnWarning(UserWarning):
     """Nearly every record has a value of its own in some column, which the model shows in clear."""
 
 
+class SameMembersWarning(UserWarning):
+    """All members of an ensemble are the same network, so that it is no better than one."""
+
+
+class TextDatesWarning(UserWarning):
+    """A column of texts holds dates or times, each of which would be a category of its own."""
+
+
 class UnseenCategoryWarning(UserWarning):
     """A question speaks of a category that no record has, perhaps because it is misspelt; the answer is right."""
 

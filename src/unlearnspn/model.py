@@ -195,6 +195,10 @@ class Model:
         rows = self.records.rows
         return self.records.ids_of(rows), self.table(rows)
 
+    def held(self, ids: Sequence[RecordId]) -> Table:
+        """Return some records that are held, in this order."""
+        return self.table(self.records.find(ids))
+
     def table(self, rows: Rows) -> Table:
         """Return the records of some slots as a table, with the values that are left out of the network."""
         return self.hidden.put_back(self.records.export(rows, self.records.encoding), self.records.ids_of(rows))
@@ -365,7 +369,9 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
     """Return what a circuit shows of the columns."""
     schema = settings.schema
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
-    identifying = learner.records.identifying
+    records = learner.records
+    identifying = records.identifying
+    unusual = records.has_unusual()
     columns = [
         Domain(
             v.name,
@@ -373,8 +379,9 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
             v.family,
             leaf.categories(learner.slice(scope, 0)),
             v.name in identifying,
+            *unusual[:, place].tolist(),
         )
-        for v, leaf, scope in zip(schema.variables, settings.leaves, scopes, strict=True)
+        for place, (v, leaf, scope) in enumerate(zip(schema.variables, settings.leaves, scopes, strict=True))
     ]
     return Domains(tuple(columns), schema.id_column)
 

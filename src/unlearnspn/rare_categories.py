@@ -163,7 +163,7 @@ def plan_change(
         new = None if table is None else table.columns[v]
         if records.is_numeric[v]:
             numbers = np.zeros(0) if new is None else new.numbers()
-            columns.append(Column(old.name, Family.NUMBER, np.concatenate([numbers, old.values])))
+            columns.append(Column(old.name, old.family, np.concatenate([numbers, old.values])))
             continue
         came = shown[v] if v in shown else _values(new)
         stayed = [moved[item].get(v, value) for item, value in zip(change.moved, old.values.tolist(), strict=True)]

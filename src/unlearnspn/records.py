@@ -36,6 +36,7 @@ from unlearnspn.statistics.column_sums import Rows, add_values, count_parts
 from unlearnspn.statistics.column_totals import shift_totals
 from unlearnspn.statistics.moments import N_PARTS
 from unlearnspn.tables import Category, Column, Family, Table
+from unlearnspn.tables.times import DAY
 from unlearnspn.threads import n_cores
 from unlearnspn.totals import Totals, relaid
 
@@ -73,11 +74,14 @@ class Records:
         self.place = np.where(self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1).astype(
             np.int64
         )
+        self._dates = [int(self.place[v]) for v, one in enumerate(schema.variables) if one.family is Family.DATE]
         self.index = KeyIndex()
         self.free: list[int] = []
         self.encoding: Encoding
         self.totals: Totals
         self.multiset = no_records()
+        #: [3, numeric column]: how many records have a number below 0, one with a fraction, and a date with a time.
+        self.unusual: list[list[int]]
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self.live = np.zeros(0, np.bool_)
         self.keys: Keys = np.zeros(0, np.uint64)
@@ -152,6 +156,7 @@ class Records:
         for name in _BY_SLOT:
             setattr(copied, name, getattr(self, name).copy())
         copied.index, copied.free, copied.totals = deepcopy(self.index), self.free.copy(), self.totals.copied()
+        copied.unusual = [line.copy() for line in self.unusual]
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
@@ -197,6 +202,12 @@ class Records:
         counts = np.split(self.totals.level_counts, self.encoding.level_starts[1:-1])
         return [v.name for v, each in zip(self.schema.variables, counts, strict=True) if identifies(each)]
 
+    def has_unusual(self) -> npt.NDArray[np.bool_]:
+        """Tell which variables have a number below 0, one with a fraction, a date with a time, [3, variable]."""
+        found = np.zeros((3, len(self.is_numeric)), np.bool_)
+        found[:, self.is_numeric] = np.array(self.unusual) > 0
+        return found
+
     def find(self, ids: Sequence[RecordId]) -> Rows:
         """Return the slot of each id, -1 for those that nobody has."""
         string_ids = self.string_ids
@@ -215,7 +226,7 @@ class Records:
         columns = []
         for v, variable in enumerate(self.schema.variables):
             if self.is_numeric[v]:
-                columns.append(Column(variable.name, Family.NUMBER, self.values[rows, self.place[v]]))
+                columns.append(Column(variable.name, variable.family, self.values[rows, self.place[v]]))
             else:
                 by_code = np.array([*encoding.categorical(v).categories, None], object)
                 columns.append(Column(variable.name, Family.MIXED, by_code[self.levels[rows, self.place[v]]]))
@@ -265,6 +276,8 @@ class Records:
     def commit(self, staged: Staged) -> None:
         """Make a staged change real and wipe what it removes."""
         self.multiset = staged.multiset
+        self._shift_unusual(staged.plus, 1)
+        self._shift_unusual(staged.minus, -1)
         self.index.discard(self.keys, staged.minus)
         self._occupy(staged.plus)
         self._release(staged.minus)
@@ -275,6 +288,33 @@ class Records:
         self._withdraw(staged.plus, staged.capacity)
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _count_unusual(self, values: Floats) -> npt.NDArray[np.int64]:
+        """Count in each column the numbers below 0, those with a fraction, and the dates with a time."""
+        counts = np.zeros((3, values.shape[1]), np.int64)
+        # What is missing counts nowhere: NaN is neither smaller nor larger.
+        (values < 0.0).sum(axis=0, out=counts[0])
+        (values > np.floor(values)).sum(axis=0, out=counts[1])
+        for place in self._dates:
+            counts[2, place] = np.count_nonzero(np.mod(values[:, place], DAY) > 0.0)
+        return counts
+
+    def _shift_unusual(self, rows: Rows, sign: int) -> None:
+        """Count the numbers of some records in, or out."""
+        if rows.size > 1:
+            counts = self._count_unusual(self.values[rows]).tolist()
+            for line, more in zip(self.unusual, counts, strict=True):
+                line[:] = [before + sign * n for before, n in zip(line, more, strict=True)]
+        elif rows.size == 1:
+            # The numbers of one record are sooner looked at one by one.
+            negative, fraction, time = self.unusual
+            for place, value in enumerate(self.values[int(rows[0])].tolist()):
+                if value < 0.0:
+                    negative[place] += sign
+                if value % 1.0 > 0.0:
+                    fraction[place] += sign
+            for place in self._dates:
+                time[place] += sign * int(self.values[int(rows[0]), place] % DAY > 0.0)
 
     def _withdraw(self, rows: Rows, capacity: int) -> None:
         """Free reserved slots, and give back the room that was made for them."""
@@ -316,6 +356,7 @@ class Records:
             self.totals.level_counts[start:end] = np.bincount(levels[levels >= 0], minlength=end - start)
         self._write_codes(rows, coders)
         self._occupy(rows)
+        self.unusual = self._count_unusual(self.values).tolist()  # slots that are free hold zeros
 
     def _learn_coders(self, rows: Rows, table: Table) -> list[Coder]:
         """Write the values of a whole table, total them, and learn how to code them."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.errors import InvalidTableError, TextDatesWarning, listing, warn_outside
 from unlearnspn.hashing import fingerprint
-from unlearnspn.tables import Family, Table
+from unlearnspn.tables import Column, Family, Table
 from unlearnspn.tables.names import ColumnNames, Label
+from unlearnspn.tables.times import are_dates
 
 
 class Kind(StrEnum):
@@ -49,7 +50,11 @@ class Schema:
                     f"column {column.name!r} mixes kinds of values ({column.odd_value()}): correct them, convert the "
                     "column to strings, or list it in categorical_features"
                 )
-            if not categorical and column.family not in (Family.NUMBER, Family.EMPTY):
+            if categorical and isinstance(categorical_features, str) and categorical_features == "from_dtype":
+                _warn_of_dates(column)
+            if categorical and column.family.is_time:
+                raise column.no_categories()
+            if not categorical and not column.family.is_numeric and column.family is not Family.EMPTY:
                 raise InvalidTableError(
                     f"column {column.name!r} holds {column.family} values but is not among the categorical "
                     "features: list it in categorical_features, or use categorical_features='from_dtype'"
@@ -59,7 +64,9 @@ class Schema:
                 family = Family.MIXED if column.family is Family.EMPTY else column.family
                 variables.append(Variable(column.name, Kind.CATEGORICAL, family))
             else:
-                variables.append(Variable(column.name, Kind.NUMERIC, Family.NUMBER))
+                variables.append(
+                    Variable(column.name, Kind.NUMERIC, column.family if column.family.is_time else Family.NUMBER)
+                )
         return cls(tuple(variables), id_column)
 
     def with_target(self, name: str, family: Family) -> Schema:
@@ -79,6 +86,17 @@ class Schema:
         """Fingerprint names and kinds."""
         return fingerprint(part.encode("utf-8", "surrogatepass") for v in self.variables for part in (v.name, v.kind))
 
+    def only(self, names: Sequence[str]) -> Schema:
+        """Return the schema of some of the variables, in order."""
+        return Schema(tuple(variable for variable in self.variables if variable.name in names), self.id_column)
+
+    def arranged(self, table: Table) -> Table:
+        """Return a table with its columns in order, or raise unless it has the columns and kinds of the schema."""
+        if table.named and table.names != self.names and sorted(table.names) == sorted(self.names):
+            table = table.in_order(self.names)
+        self.check(table)
+        return table
+
     def check(self, table: Table) -> None:
         """Raise unless the table has the columns and kinds of the schema."""
         if table.named and table.names != self.names:
@@ -93,6 +111,17 @@ class Schema:
                     f"column {variable.name!r} held {variable.family} values at fit and now holds "
                     f"{column.family} values ({column.odd_value(variable.family)}): convert it to the kind it had"
                 )
+
+
+def _warn_of_dates(column: Column) -> None:
+    """Warn of dates in a column that is categorical because it holds texts: nobody has said that they are."""
+    if column.family is Family.TEXT and column.distinct is not None and are_dates(column.distinct):
+        warn_outside(
+            f"column {column.name!r} holds dates or times as texts, such as {column.distinct[0]!r}, and each is a "
+            "category of its own: convert it to dates, with pandas.to_datetime for one, or list it in "
+            "categorical_features",
+            TextDatesWarning,
+        )
 
 
 def _names_mismatch(expected: list[str], given: list[str]) -> str:

@@ -30,8 +30,9 @@ from unlearnspn.storage.circuits import read_circuit, write_circuit
 from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import token
 from unlearnspn.tables.names import Label
-from unlearnspn.tables.origins import Origin
-from unlearnspn.tables.writing import Answer, fill_table, write_table
+from unlearnspn.tables.origins import CellType, Origin
+from unlearnspn.tables.times import USUAL_TYPES, objects_of
+from unlearnspn.tables.writing import Answer, Times, fill_table, write_table
 
 #: Log-densities below this tell too little of differences between categories, which are small.
 _FAR = -1e6
@@ -63,7 +64,7 @@ class Circuit(Queries):
         self._prepared = prepared or PreparedTrees()
         #: What the table was like that the model was learned from.
         self.origin = origin or Origin.arrays(domains.names)
-        self.domains = replace(domains, called=self.origin.only(domains.names).column_names)
+        self.domains = domains.described(self.origin.only(domains.names))
 
     @cached_property
     def layout(self) -> Layout:
@@ -111,16 +112,32 @@ class Circuit(Queries):
     def save(self, path: PathLike) -> None:
         """Write the circuit into one file, from which `load` makes the same again."""
         self._warn_of_export()
-        identifying = [column.name for column in self.domains.columns if column.identifies]
-        write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict(), "identifying": identifying})
+        columns = self.domains.columns
+        facts = {
+            "identifying": [column.name for column in columns if column.identifies],
+            "negative": [column.name for column in columns if column.has_negative],
+            "fractional": [column.name for column in columns if column.has_fraction],
+            "timed": [column.name for column in columns if column.has_time],
+        }
+        write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict(), **facts})
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote; nothing that the file says is run, and whatever is wrong with it is refused."""
         layout, domains, document = read_circuit(path)
         try:
-            identifying = _read_names(document.get("identifying", []))
-            columns = tuple(replace(column, identifies=column.name in identifying) for column in domains.columns)
+            facts = {key: _read_names(document.get(key, [])) for key in ("identifying", "fractional", "timed")}
+            negative = _read_names(document.get("negative", domains.names))
+            columns = tuple(
+                replace(
+                    column,
+                    identifies=column.name in facts["identifying"],
+                    has_negative=column.name in negative,
+                    has_fraction=column.name in facts["fractional"],
+                    has_time=column.name in facts["timed"],
+                )
+                for column in domains.columns
+            )
             origin = Origin.from_dict(document.get("origin")).only(domains.names)
             return cls(layout, replace(domains, columns=columns), origin)
         except ValueError as error:
@@ -183,37 +200,32 @@ class Circuit(Queries):
 
     def _write(self, batch: Batch) -> Any:
         """Write rows as the kind of table that the model was learned from."""
-        answers = self._answers(batch)
-        for column in self.origin.columns:
-            answer = answers[column.name]
-            if column.type.whole and not isinstance(answer, tuple):
-                low, high = self._bounds(column.name)
-                answers[column.name] = np.clip(np.rint(answer), np.ceil(low), np.floor(high))
-        return write_table(self.origin, self.domains.names, list(answers.values()))
+        return write_table(self._written_as, self.domains.names, list(self._answers(batch).values()))
+
+    @cached_property
+    def _written_as(self) -> Origin:
+        """The kind of table that rows are written as: numbers with a fraction need another type than whole ones."""
+        pairs = zip(self.origin.only(self.domains.names).columns, self.domains.columns, strict=True)
+        columns = (replace(column, type=domain.written_as(column.type)) for column, domain in pairs)
+        return replace(self.origin, columns=tuple(columns))
 
     def _require_writable(self) -> None:
         """Raise if a column is known to be where its type has no number."""
-        for column in self.origin.columns:
-            if self.domains.is_numeric[self.domains.variable(column.name)]:
-                low, high = self._bounds(column.name)
+        for variable, column in enumerate(self._written_as.columns):
+            # Evidence on values of a grid tells of none that are not there.
+            if self.domains.is_numeric[variable] and self.domains.columns[variable].grid is None:
+                low, high = self._bounds(variable)
                 least, largest = column.type.limits
-                whole = column.type.whole
-                first, last = (
-                    max(np.ceil(low) if whole else low, least),
-                    min(np.floor(high) if whole else high, largest),
-                )
-                if first > last:
-                    kind = f"{'whole ' if whole else ''}numbers"
-                    reach = f" from {least:.16g} to {largest:.16g}" if low > largest or high < least else ""
+                if low > largest or high < least:
                     raise ImpossibleEvidenceError(
-                        f"column {column.name!r} holds {kind}{reach}, and {_nothing_between(low, high)}: "
-                        "no row can be drawn"
+                        f"column {column.name!r} holds numbers from {least:.16g} to {largest:.16g}, and "
+                        f"{_nothing_between(low, high)}: no row can be drawn"
                     )
 
-    def _bounds(self, name: str) -> tuple[float, float]:
+    def _bounds(self, variable: int) -> tuple[float, float]:
         """Return the bounds that a numeric column is known to be within."""
         layout = self.layout
-        starts = layout.parameter_starts[layout.inputs_of(self.domains.variable(name))]
+        starts = layout.parameter_starts[layout.inputs_of(variable)]
         return float(layout.parameters[starts + LOW].min()), float(layout.parameters[starts + HIGH].max())
 
     def _fill(self, X: Any, batch: Batch) -> Any:
@@ -221,10 +233,31 @@ class Circuit(Queries):
         return fill_table(X, self._answers(batch), without=self.domains.id_column)
 
     def _answers(self, batch: Batch) -> dict[str, Answer]:
-        return {
-            domain.name: batch.numbers[slot] if domain.kind is Kind.NUMERIC else (domain.categories, batch.places[slot])
-            for domain, slot in zip(self.domains.columns, self.domains.slots, strict=True)
-        }
+        answers: dict[str, Answer] = {}
+        for variable, (domain, slot) in enumerate(zip(self.domains.columns, self.domains.slots, strict=True)):
+            if domain.kind is Kind.CATEGORICAL:
+                answers[domain.name] = domain.categories, batch.places[slot]
+                continue
+            numbers = batch.numbers[slot]
+            if domain.grid is not None:
+                numbers = domain.grid.nearest(numbers, *self._bounds(variable))
+            answers[domain.name] = Times(numbers, self._time_type(variable)) if domain.family.is_time else numbers
+        return answers
+
+    def _time_type(self, variable: int) -> CellType:
+        """Return the type of dates, times or durations that a column holds."""
+        own = self._written_as.columns[variable].type.time
+        return USUAL_TYPES[self.domains.columns[variable].family] if own is None else own
+
+    def _value(self, variable: int, number: float) -> Any:
+        """Return what a number of a column stands for: a date has a mean as numbers have."""
+        domain = self.domains.columns[variable]
+        if not domain.family.is_time:
+            return number
+        own = self._time_type(variable)
+        return objects_of(
+            replace(own, name="datetime", details=("us", "")) if own.name == "date" else own, np.array([number])
+        )[0]
 
     def _complete(self, batch: Batch, how: How, rng: np.random.Generator) -> Batch:
         """Fill in what is missing in some rows."""

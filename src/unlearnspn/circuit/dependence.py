@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.conditioning import marginal, stacks
 from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
-from unlearnspn.circuit.domains import Domains
+from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout, unrolled
@@ -98,7 +98,10 @@ def _require_feasible(pair: Layout, products: _Products, names: list[str], sizes
 def _factors(pair: Layout, columns: Domains, side: int, n_parts: int, products: _Products) -> Floats:
     """Return the probability of each value or part of a column under its factor of each product, [product, value]."""
     members = pair.inputs_of(side)
-    of_inputs = _of_categories(pair, side) if not columns.is_numeric[side] else _of_parts(pair, members, side, n_parts)
+    if columns.is_numeric[side]:
+        of_inputs = _of_parts(pair, members, columns.columns[side], side, n_parts)
+    else:
+        of_inputs = _of_categories(pair, side)
     groups = _sums_below(pair, products.factors[side])
     lines = np.zeros(len(pair), np.int64)
     units = np.concatenate([members, *(np.array(group) for group in groups.values())])
@@ -115,9 +118,15 @@ def _of_categories(pair: Layout, side: int) -> Floats:
     return np.exp(pair.categories_of(side)[:, :-1])
 
 
-def _of_parts(pair: Layout, members: npt.NDArray[np.int64], side: int, n_parts: int) -> Floats:
-    """Return the probability of parts that are as probable as each other in the whole, [input, part]."""
+def _of_parts(pair: Layout, members: npt.NDArray[np.int64], domain: Domain, side: int, n_parts: int) -> Floats:
+    """Return the probability of parts that are as probable as each other in the whole, [input, part].
+
+    Values on a grid are not divided, so that parts may be fewer, and not quite as probable as each other.
+    """
     edges = quantiles(pair, side, np.arange(1, n_parts) / n_parts)
+    if domain.grid is not None:
+        edges = domain.grid.edges(edges)
+        n_parts = len(edges) + 1
     low = np.append(-math.inf, np.nextafter(edges, math.inf))
     high = np.append(edges, math.inf)
     result = np.empty((len(members), n_parts))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.circuit.grids import Grid
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.tables import Category, Family, token
 from unlearnspn.tables.cells import is_double
 from unlearnspn.tables.names import ColumnNames, Label
+from unlearnspn.tables.origins import ANYTHING, CellType, Origin
+from unlearnspn.tables.times import USUAL_TYPES
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,39 @@ class Domain:
     categories: tuple[Category, ...] = ()
     #: Whether nearly every record had a category of its own.
     identifies: bool = False
+    #: Whether a record has a number below 0, one with a fraction, a date with a time.
+    has_negative: bool = True
+    has_fraction: bool = False
+    has_time: bool = False
+    #: What its values are multiples of, if they are.
+    grid: Grid | None = None
+
+    def on_grid(self, cell_type: CellType) -> Domain:
+        """Return the column with the grid that its type and its records speak for."""
+        step = None if self.kind is Kind.CATEGORICAL else cell_type.step
+        if step is None or self.has_fraction or (step > 1.0 and self.has_time):
+            if not self._ends:
+                return self if self.grid is None else replace(self, grid=None)
+            step = 0.0
+        least, largest = cell_type.limits if cell_type.time or step else USUAL_TYPES[self.family].limits
+        # What is counted is counted from 0; dates have no beginning.
+        lowest = least if self.has_negative or not self.family.has_zero else max(least, 0.0)
+        return replace(self, grid=Grid(step, lowest, largest))
+
+    @property
+    def _ends(self) -> bool:
+        """Whether values of any fineness end somewhere: times of day, and durations none of which is negative."""
+        return self.family is Family.TIME or (self.family is Family.DURATION and not self.has_negative)
+
+    def written_as(self, cell_type: CellType) -> CellType:
+        """Return the type that answers have: one that can hold what its records are finer in than its type."""
+        if self.kind is Kind.CATEGORICAL or cell_type.step is None or not self._is_finer(cell_type):
+            return cell_type
+        return USUAL_TYPES.get(self.family, ANYTHING)
+
+    def _is_finer(self, cell_type: CellType) -> bool:
+        grid = self.on_grid(cell_type).grid
+        return grid is None or grid.step == 0.0
 
     @cached_property
     def index(self) -> dict[bytes, int]:
@@ -113,6 +149,12 @@ class Domains:
         if twice:
             raise InvalidTableError(f"columns {listing(twice)} are listed more than once")
         return [number for _, number in wanted]
+
+    def described(self, origin: Origin) -> Domains:
+        """Return the columns with the names and grids that they have where they came from."""
+        pairs = zip(self.columns, origin.columns, strict=True)
+        columns = tuple(column.on_grid(own.type) for column, own in pairs)
+        return replace(self, columns=columns, called=origin.column_names)
 
     def restricted(self, variables: Sequence[int]) -> Domains:
         """Return some of the columns."""

@@ -16,6 +16,7 @@ from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.errors import InvalidEvidenceError, UnseenCategoryWarning, listing, warn_outside
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Category, Family, is_missing
+from unlearnspn.tables.times import DAY, EXAMPLES, family_of, is_day, read_text, seconds_of, written_family
 
 #: Among more categories than this, none is looked for that is spelt a little differently.
 _MOST_COMPARED = 2000
@@ -23,38 +24,45 @@ _MOST_COMPARED = 2000
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers between bounds, of which any may be left out.
+    """Numbers, dates, times or durations between bounds, of which any may be left out; dates also by ISO 8601.
 
-    >>> Range(above=60), Range(at_least=18, below=65)
-    (Range(above=60), Range(at_least=18, below=65))
+    >>> Range(above=60), Range(at_least=18, below=65), Range(at_least="2024-01-01")
+    (Range(above=60), Range(at_least=18, below=65), Range(at_least='2024-01-01'))
     """
 
     _: KW_ONLY
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    below: float | None = None
+    at_least: Any = None
+    above: Any = None
+    at_most: Any = None
+    below: Any = None
 
     def __post_init__(self) -> None:
         for name, bound in self._given().items():
-            if isinstance(bound, bool) or not isinstance(bound, Real) or bound != bound:
-                raise InvalidEvidenceError(f"Range({name}={bound!r}) must be a number")
+            if not _is_number(bound) and _times_in(bound) is None:
+                raise InvalidEvidenceError(f"Range({name}={bound!r}) must be a number, or a date, a time or a duration")
         if self.at_least is not None and self.above is not None:
             raise InvalidEvidenceError(f"{self} has two lower bounds: give at_least or above")
         if self.at_most is not None and self.below is not None:
             raise InvalidEvidenceError(f"{self} has two upper bounds: give at_most or below")
-        low, high = self.bounds()
+        families = {None if _is_number(bound) else _times_in(bound) for bound in self._given().values()}
+        if len(families) > 1:
+            raise InvalidEvidenceError(f"{self} has bounds of different kinds")
+        family = next(iter(families), None)
+        low, high = self.bounds(family or Family.NUMBER)
         if low > high:
             raise InvalidEvidenceError(f"{self} is empty")
 
-    def bounds(self) -> tuple[float, float]:
-        """Return the closed bounds: the least and the largest float within."""
-        low = -math.inf if self.at_least is None else _as_float(self.at_least)
-        high = math.inf if self.at_most is None else _as_float(self.at_most)
+    def bounds(self, family: Family = Family.NUMBER) -> tuple[float, float]:
+        """Return the closed bounds: the least and the largest float within, of those that stand for such values."""
+        low, high = -math.inf, math.inf
+        if self.at_least is not None:
+            low = _read(self.at_least, family)
+        if self.at_most is not None:
+            high = _read(self.at_most, family)
         if self.above is not None:
-            low = math.nextafter(_as_float(self.above), math.inf)
+            low = math.nextafter(_read(self.above, family), math.inf)
         if self.below is not None:
-            high = math.nextafter(_as_float(self.below), -math.inf)
+            high = math.nextafter(_read(self.below, family), -math.inf)
         return low, high
 
     def __contains__(self, number: float) -> bool:
@@ -71,6 +79,32 @@ class Range:
 
     def __repr__(self) -> str:
         return f"Range({', '.join(f'{name}={bound!r}' for name, bound in self._given().items())})"
+
+
+def _is_number(value: Any) -> bool:
+    no_number = isinstance(value, bool | np.bool_ | np.timedelta64)
+    return isinstance(value, Real) and not no_number and value == value
+
+
+def _times_in(value: Any) -> Family | None:
+    """Return the family of a date, a time or a duration, or of a text that says one."""
+    if isinstance(value, str):
+        return written_family([value.strip()])
+    return None if is_missing(value) else family_of(value)
+
+
+def _read(value: Any, family: Family) -> float:
+    """Return the number that stands for a value of a family."""
+    if family is Family.NUMBER:
+        if _is_number(value):
+            return _as_float(value)
+        raise InvalidEvidenceError(f"{value!r} is no number")
+    if _times_in(value) is not family:
+        raise InvalidEvidenceError(f"{value!r} is no {family}, such as {EXAMPLES[family]}")
+    try:
+        return read_text(value, family) if isinstance(value, str) else seconds_of(value)
+    except (ValueError, OverflowError) as error:
+        raise InvalidEvidenceError(f"{value!r} is no {family}: {error}") from error
 
 
 def _as_float(number: Any) -> float:
@@ -90,7 +124,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Between:
-    """A numeric column lies between closed bounds."""
+    """A numeric column lies between closed bounds; nowhere, if the lower one is above the other."""
 
     low: float
     high: float
@@ -127,14 +161,32 @@ def read_evidence(evidence: Mapping[Any, Any] | None, domains: Domains) -> Const
 def _constraint(domain: Domain, wanted: Any) -> Constraint:
     if domain.kind is Kind.CATEGORICAL:
         return OneOf(np.array(sorted(_wanted_places(domain, wanted)), np.int64))
+    grid = domain.grid
     if isinstance(wanted, Range):
-        return Between(*wanted.bounds())
+        try:
+            low, high = wanted.bounds(domain.family)
+        except InvalidEvidenceError as error:
+            raise InvalidEvidenceError(f"column {domain.name!r} holds {domain.family} values: {error}") from None
+        return Between(low, high) if grid is None else Between(*grid.cell(low, high))
+    if domain.family.is_time:
+        return _time_constraint(domain, wanted)
     if isinstance(wanted, Real) and not isinstance(wanted, bool | np.bool_):
         value = _as_float(wanted)
         if math.isinf(value):
             raise InvalidEvidenceError(f"column {domain.name!r} cannot be {wanted!r}: give a Range, or leave it out")
-        return Equals(value)
+        return Equals(value) if grid is None else Between(*grid.cell(value, value))
     raise InvalidEvidenceError(f"column {domain.name!r} is numeric: give a number or a Range, not {wanted!r}")
+
+
+def _time_constraint(domain: Domain, wanted: Any) -> Constraint:
+    """Return what it means that a column has a date, a time or a duration; a date without a time is all of that day."""
+    try:
+        value = _read(wanted, domain.family)
+    except InvalidEvidenceError as error:
+        raise InvalidEvidenceError(f"column {domain.name!r} holds {domain.family} values: {error}") from None
+    if domain.grid is not None and not domain.grid.holds_inside(value):
+        return Between(*domain.grid.cell(value, value))
+    return Between(value, math.nextafter(value + DAY, -math.inf)) if is_day(wanted) else Equals(value)
 
 
 def _wanted_places(domain: Domain, wanted: Any) -> set[int]:
@@ -144,6 +196,7 @@ def _wanted_places(domain: Domain, wanted: Any) -> set[int]:
             raise InvalidEvidenceError(
                 f"column {domain.name!r} has categories that are no numbers: give a category or a set of them"
             )
+        wanted.bounds()  # which raises if they are no numbers
         return {domain.place(number) for number in numbers if number in wanted}
     if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes):
         return {_place(domain, category) for category in wanted}

@@ -49,9 +49,17 @@ def _joined(circuits: Sequence[Circuit], variable: int) -> Domain:
     known: dict[bytes, Category] = {}
     for circuit in circuits:
         known.update((token(category), category) for category in circuit.domains.columns[variable].categories)
-    first = circuits[0].domains.columns[variable]
-    identifies = all(circuit.domains.columns[variable].identifies for circuit in circuits)
-    return Domain(first.name, first.kind, first.family, tuple(sorted(known.values(), key=rank)), identifies)
+    columns = [circuit.domains.columns[variable] for circuit in circuits]
+    return Domain(
+        columns[0].name,
+        columns[0].kind,
+        columns[0].family,
+        tuple(sorted(known.values(), key=rank)),
+        all(column.identifies for column in columns),
+        any(column.has_negative for column in columns),
+        any(column.has_fraction for column in columns),
+        any(column.has_time for column in columns),
+    )
 
 
 def _is_open(circuits: Sequence[Circuit], variable: int) -> bool:

@@ -10,6 +10,7 @@ from unlearnspn.circuit.conditioning import Members, stacks
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import HIGH, LOW, Unit
+from unlearnspn.circuit.grid_moments import grid_moments
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.passes import combine_expectations
@@ -48,6 +49,8 @@ def input_moments(layout: Layout, members: Members, domain: Domain, power: int, 
                 )
             # What was never seen has no number: moments are those of the categories that are known.
             result[positions] = np.exp(parameters[:, :-1]) @ powers
+        elif domain.grid is not None:
+            result[positions] = grid_moments(unit, parameters, domain.grid, power, centre)
         else:
             result[positions] = _numeric_moments(unit, parameters, power, centre)
     return result

@@ -28,8 +28,8 @@ class Queries:
     """Questions to a circuit.
 
     Evidence and events say by column name what is known or asked: a value, a set of categories, or a `Range` of
-    numbers, as in ``{"age": Range(above=60), "sex": "F"}``. A column is meant by its name exactly as the table has it,
-    be it a string, a number or a tuple; those of arrays are called "x0", "x1" and so on, or by their positions.
+    numbers or dates, as in ``{"age": Range(above=60), "sex": "F"}``. A column is meant by its name exactly as the table
+    has it, be it a string, a number or a tuple; those of arrays are called "x0", "x1" and so on, or by their positions.
     """
 
     @property
@@ -76,20 +76,28 @@ class Queries:
         return math.exp(self.log_probability(event, given))
 
     def expectation(self, columns: Label | Sequence[Label], given: Evidence | None = None) -> Any:
-        """Return the expectation of a column; of several columns, a dictionary of them."""
+        """Return the expectation of a column; of several columns, a dictionary of them.
+
+        That of a date is a date, that of a duration a duration.
+        """
         circuit = self.circuit_.condition(given)
-        return _by_name(circuit, columns, lambda name: circuit.moment({name: 1}))
+
+        def mean(name: Label) -> Any:
+            return circuit._value(circuit.domains.variable(name), circuit.moment({name: 1}))
+
+        return _by_name(circuit, columns, mean)
 
     def variance(self, columns: Label | Sequence[Label], given: Evidence | None = None) -> Any:
-        """Return the variance of a column; of several columns, a dictionary of them."""
+        """Return the variance of a column; of several columns, a dictionary of them. Dates and times are in seconds."""
         circuit = self.circuit_.condition(given)
         return _by_name(circuit, columns, lambda name: circuit.moment({name: 2}, central=True))
 
     def moment(self, powers: Mapping[Any, int], given: Evidence | None = None, central: bool = False) -> float:
         """Return the expectation of a product of powers of columns, about their means if `central`.
 
-        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Categories never seen have no number,
-        so those of these columns are taken to be known ones.
+        ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Dates, times and durations are numbers
+        of seconds here, dates from 1970 on. Categories never seen have no number, so those of these columns are taken
+        to be known ones.
         """
         circuit = self.circuit_.condition(given)
         by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}
@@ -165,7 +173,7 @@ class Queries:
         return dependence.mutual_information(circuit.layout, circuit.domains, first, second, n_parts)
 
 
-def _by_name(circuit: Circuit, columns: Any, answer: Callable[[Label], float]) -> Any:
+def _by_name(circuit: Circuit, columns: Any, answer: Callable[[Label], Any]) -> Any:
     """Return the answer for one column, or a dictionary of them for several."""
     names = circuit.domains.column_names
     if names.means_one(columns):

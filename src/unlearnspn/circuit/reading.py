@@ -22,8 +22,7 @@ def read_batches(X: Any, domains: Domains, optional: int | None = None) -> Itera
             raise InvalidTableError("the table is empty: 0 sample(s), while a minimum of 1 is required")
         variables = [variable for variable in range(len(domains)) if variable != optional]
         read = table if optional is None else _without(table, domains, optional)
-        domains.restricted(variables).schema.check(read)
-        yield Batch.encode(read, domains, variables)
+        yield Batch.encode(domains.restricted(variables).schema.arranged(read), domains, variables)
 
 
 def _without(table: Table, domains: Domains, variable: int) -> Table:

@@ -86,18 +86,20 @@ def query(
     """Print the probability of conditions, or means of columns, given what is known."""
     if not event and not expect:
         raise typer.BadParameter("say what is asked: conditions such as 'age >= 60', or --expect COLUMN")
+    from unlearnspn.tables.times import written  # noqa: PLC0415
+
     circuit = load_circuit(vault)
     evidence = read_conditions(given_ or (), circuit.domains) or None
-    answers: dict[str, float] = {}
+    answers: dict[str, Any] = {}
     if event:
         answers["probability"] = circuit.probability(read_conditions(event, circuit.domains), given=evidence)
     for name in expect or ():
-        answers[f"mean of {name}"] = float(circuit.expectation(name, given=evidence))
+        answers[f"mean of {name}"] = written(circuit.expectation(name, given=evidence))
     if json:
         print_json(answers)
         return
     for name, answer in answers.items():
-        console().print(Text(f"{name}: {answer:.6g}"))
+        console().print(Text(f"{name}: {answer if isinstance(answer, str) else format(answer, '.6g')}"))
 
 
 def impute(
@@ -117,12 +119,11 @@ def impute(
     json: given.Json = False,
 ) -> None:
     """Fill in what is missing in each row; the rest stays as it is."""
-    from unlearnspn.cli.tables import filled_rows, read_rows, to_array, write_rows  # noqa: PLC0415
+    from unlearnspn.cli.tables import read_rows, rows_of, to_array, write_rows  # noqa: PLC0415
 
     circuit = load_circuit(vault)
     read, ids = read_rows(circuit, source, _options(missing, format, delimiter, encoding, table, query))
-    holes = to_array(read)
-    rows = filled_rows(circuit.impute(holes, how=how.value, random_state=seed), holes, circuit)
+    rows = rows_of(circuit.impute(to_array(read), how=how.value, random_state=seed), circuit)
     names = circuit.columns
     if ids is not None:
         names = [str(circuit.domains.id_column), *names]

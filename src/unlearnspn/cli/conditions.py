@@ -29,16 +29,16 @@ def read_conditions(texts: Iterable[str], domains: Domains) -> dict[str, Any]:
     """
     from unlearnspn.circuit import Range  # noqa: PLC0415
 
-    bounds: dict[str, dict[str, float]] = {}
+    bounds: dict[str, dict[str, Any]] = {}
     evidence: dict[str, Any] = {}
     for text in texts:
         domain, operator, value = _split(text, domains)
         if operator in _BOUNDS:
-            if domain.family.value != "number":
+            if domain.kind.value != "numeric" and domain.family.value != "number":
                 raise InvalidEvidenceError(f"{text!r}: column {domain.name!r} has no numbers to compare; use =")
-            bounds.setdefault(domain.name, {})[_BOUNDS[operator]] = _number(text, value)
+            bounds.setdefault(domain.name, {})[_BOUNDS[operator]] = _value(domain, text, value)
         elif domain.kind.value == "numeric":
-            evidence[domain.name] = _number(text, value)
+            evidence[domain.name] = _value(domain, text, value)
         else:
             evidence.setdefault(domain.name, []).append(_category(domain, value))
     for name, bound in bounds.items():
@@ -58,6 +58,11 @@ def _split(text: str, domains: Domains) -> tuple[Domain, str, str]:
     raise InvalidEvidenceError(
         f"{text!r} is no condition such as 'age >= 60' or 'city = Ulm' on one of the columns {listing(domains.names)}"
     )
+
+
+def _value(domain: Domain, text: str, value: str) -> Any:
+    """Return a number; dates, times and durations stay as they were written, by ISO 8601."""
+    return value.strip() if domain.family.is_time else _number(text, value)
 
 
 def _number(text: str, value: str) -> float:

@@ -46,6 +46,7 @@ def access(
     if (subject is None) == (not id):
         raise typer.BadParameter("say whose records to show, or which: --subject or --id")
     from unlearnspn.cli.tables import format_rows, write_rows  # noqa: PLC0415
+    from unlearnspn.tables.times import written  # noqa: PLC0415
 
     require_free(output)
     with open_vault(vault) as opened:
@@ -55,7 +56,8 @@ def access(
         write_new(output, format_rows(records.columns, records.rows, output), private=True)
         print_notice(f"{_count(len(records))} in {output}: hand it over, and keep no copy")
     elif json or format is RecordFormat.JSON:
-        print_json({"subject": subject, "records": records.as_dicts()})
+        rows = [{name: written(value) for name, value in record.items()} for record in records.as_dicts()]
+        print_json({"subject": subject, "records": rows})
     elif format is RecordFormat.CSV:
         write_rows(records.columns, records.rows, None)
     else:
@@ -100,11 +102,13 @@ def register(app: typer.Typer) -> None:
 
 
 def _table(records: HeldRecords) -> Table:
+    from unlearnspn.tables.times import written  # noqa: PLC0415
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in records.columns:
         table.add_column(Text(printable(str(name))), overflow="fold")
     for row in records.rows:
-        table.add_row(*(Text("" if value is None else printable(str(value))) for value in row))
+        table.add_row(*(Text("" if value is None else printable(str(written(value)))) for value in row))
     return table
 
 

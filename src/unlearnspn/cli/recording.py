@@ -123,7 +123,7 @@ def rectify(
     private_key: given.Key = None,
     json: given.Json = False,
 ) -> None:
-    """Replace the values of records that are there; the old ones are erased."""
+    """Replace the values of records that are there; the old ones are erased. Columns that the source lacks stay."""
     reading = _options(None, None, missing, format, delimiter, encoding, table, query)
     with open_vault(vault, write=not dry_run, key=private_key) as opened, progress(not json) as tell:
         records = _read(opened, source, reading, tell)

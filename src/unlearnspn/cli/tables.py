@@ -21,6 +21,7 @@ from unlearnspn.storage.files import write_file
 from unlearnspn.tables import Column, Family, Table, is_missing, read_table
 from unlearnspn.tables.cells import is_double
 from unlearnspn.tables.names import Label
+from unlearnspn.tables.times import objects_of, written
 
 if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit
@@ -35,7 +36,7 @@ def read_records(
     """Read records as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
     info = vault.info()
     id_column = id_column or _as_text(info.id_column)
-    subject = subject or _as_text(info.subject_column)
+    asked_subject, subject = subject, subject or _as_text(info.subject_column)
     if id_column is None:
         raise InvalidTableError("name the column that holds the ids of the records: --id COLUMN")
     named = {name for name in (id_column, subject) if name is not None}
@@ -44,6 +45,7 @@ def read_records(
         options,
         texts=options.texts | (named - whole),
         integers=options.integers | whole,
+        optional=frozenset() if subject is None or asked_subject is not None else frozenset({subject}),
         known={name: Family(family) for name, family in info.families.items()},
     )
     return read_source(source, asked, lambda done, size: tell("read", done, size))
@@ -86,20 +88,14 @@ def rows_of(answer: Any, circuit: Circuit) -> list[list[Any]]:
     """Return a table that a circuit has answered with, as rows of JSON values."""
     whole = {column.name for column in circuit.origin.columns if column.type.whole}
     columns = []
+    times = {column.name: column.type.time for column in circuit.origin.columns}
     for name, column in zip(circuit.domains.names, read_table(answer).columns, strict=True):
-        columns.append([_plain(value, name in whole) for value in column.objects().tolist()])
+        values = column.objects().tolist()
+        own = times.get(name)
+        if column.family.is_time and own is not None:
+            values = objects_of(own, column.values)
+        columns.append([_plain(value, name in whole) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-def filled_rows(answer: Any, holes: Any, circuit: Circuit) -> list[list[Any]]:
-    """Return rows that were filled in; what was filled into columns of whole numbers is whole, all else as it was."""
-    whole = {place for place, column in enumerate(circuit.origin.columns) if column.type.whole}
-    rows = rows_of(answer, circuit)
-    for row, before in zip(rows, holes.tolist(), strict=True):
-        for place in whole:
-            if before[place] is None and isinstance(row[place], float):
-                row[place] = round(row[place])
-    return rows
 
 
 def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> None:
@@ -127,7 +123,7 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _json_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+    return "".join(json.dumps(dict(zip(names, map(written, row), strict=True))) + "\n" for row in rows)
 
 
 def _plain(value: Any, whole: bool) -> Any:
@@ -137,10 +133,10 @@ def _plain(value: Any, whole: bool) -> Any:
         if not is_double(value):
             return value
         return int(value) if whole and float(value).is_integer() else float(value)
-    return value
+    return written(value)
 
 
 def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None else value
+    return "" if value is None else written(value)

@@ -20,7 +20,7 @@ from unlearnspn.errors import InvalidTableError, RecordIdError, listing
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target
 from unlearnspn.identifying import warn_of
-from unlearnspn.ids import RecordId, read_ids, require_unique
+from unlearnspn.ids import RecordId, read_ids, require_found, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.model import Model, Settings
@@ -175,13 +175,22 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             return model.revise([], names, table, dry_run)
 
     def _rectify(self, X: Any, ids: Any, dry_run: bool, target: Target | None = None) -> Report:
-        """Replace the values of existing records."""
+        """Replace the values of existing records; columns that a table with names lacks stay as they are."""
         with self._turn():
             model = self._fitted()
-            if ids is None and model.settings.schema.id_column is None:
+            schema = model.settings.schema
+            if ids is None and schema.id_column is None:
                 raise RecordIdError("rectify needs the ids of the records to replace")
-            table, names = self._read_more(X, ids, target)
-            return model.revise(names, names, table, dry_run)
+            if X is None and target is not None:
+                table, names = Table([target.column], len(target.column), named=True), read_ids(ids)
+                if len(names) != table.n_rows:
+                    raise RecordIdError(f"there are {len(names)} ids for {table.n_rows} rows")
+            else:
+                table, names, _ = self._read_records(X, schema.id_column if ids is None else ids, schema.id_column)
+                table = table if target is None else _beside(table, target)
+            self._check_more(table, names)
+            require_found(names, model.holds(names).tolist())
+            return model.revise(names, names, self._completed(table, names), dry_run)
 
     # -- checking and reading --------------------------------------------------------------------------------------
 
@@ -323,17 +332,38 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
             first = 1 + max(item for item in model.ids[-1:] if isinstance(item, int))
             ids = range(first, first + read_table(X).n_rows)
         table, names, _ = self._read_records(X, ids, schema.id_column)
-        _require_rows(table)
         if target is not None:
-            schema.without_target().check(table)
-            table = _beside(table, target)
-        schema.check(table)
+            _require_rows(table)
+            table = _beside(schema.without_target().arranged(table), target)
+        self._check_more(table, names)
+        table = schema.arranged(table)
         model.check_support(table)
+        return table, names
+
+    def _check_more(self, table: Table, names: list[RecordId]) -> None:
+        """Raise unless there are rows, with ids of the kind that the records have."""
+        _require_rows(table)
         require_unique(names)
+        strings = self._fitted().string_ids
         if isinstance(names[0], str) != strings:
             kind = "strings" if strings else "integers"
             raise RecordIdError(f"the records have {kind} as ids, but {names[0]!r} is another kind")
-        return table, names
+
+    def _completed(self, table: Table, names: list[RecordId]) -> Table:
+        """Return corrected values of records that are held, beside those of the columns that stay as they are."""
+        model = self._fitted()
+        schema = model.settings.schema
+        if not table.named or not set(table.names) < set(schema.names):
+            table = schema.arranged(table)
+            model.check_support(table)
+            return table
+        given = schema.only(table.names).arranged(table)
+        by_name = {column.name: column for column in given.columns}
+        held = model.held(names)
+        columns = [by_name.get(column.name, column) for column in held.columns]
+        table = Table(columns, table.n_rows, named=True)
+        model.check_support(table)
+        return table
 
 
 class BaseSPN(BaseUnlearner):
@@ -383,6 +413,18 @@ def _beside(table: Table, target: Target) -> Table:
     if origin is not None:
         origin = replace(origin, columns=(*origin.columns, target.origin))
     return replace(table, columns=[*table.columns, target.column], origin=origin)
+
+
+def refuse_others(unsupported: Mapping[str, Any]) -> None:
+    """Raise if something is passed that is not supported; say why, where people expect it to be."""
+    unsupported = {name: value for name, value in unsupported.items() if name != "sample_weight" or value is not None}
+    if "sample_weight" in unsupported:
+        raise TypeError(
+            "sample_weight is not supported: statistics are exact counts in which every record counts once, so that "
+            "removing it equals training without it. To have a record count twice, pass it twice, with an id each"
+        )
+    if unsupported:
+        raise TypeError(f"got an unexpected keyword argument {next(iter(unsupported))!r}")
 
 
 def _require_rows(table: Table) -> None:

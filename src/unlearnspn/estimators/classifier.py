@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.errors import InvalidTableError
-from unlearnspn.estimators.base import BaseSPN
+from unlearnspn.estimators.base import BaseSPN, refuse_others
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
 from unlearnspn.spn.report import Report
@@ -42,31 +42,37 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
     2
     """
 
-    def fit(self, X: Any, y: Any, *, ids: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, ids: Any = None, **unsupported: Any) -> Self:
         """Learn from a table and the class of each row; `ids` as in `SPN.fit`."""
+        refuse_others(unsupported)
         features = open_table(X)
         target = read_target(y, target_name(y, features), features.library)
         with self._turn():
             self._fit(X, ids, target)
         return self
 
-    def learn(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
+    def learn(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False, **unsupported: Any) -> Report:
         """Add records, of known classes or new ones; without ids they are numbered on from the largest id there is."""
+        refuse_others(unsupported)
         with self._turn():
             return self._learn(X, ids, dry_run, self._read_target(y))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, ids: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, *, ids: Any = None, **unsupported: Any) -> Self:
         """Add records, or fit if this is the first call; `classes` need not be known beforehand, and is ignored."""
+        refuse_others(unsupported)
         with self._turn():
             if not self.__sklearn_is_fitted__():
                 return self.fit(X, y, ids=ids)
             self.learn(X, y, ids)
         return self
 
-    def rectify(self, X: Any, y: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
-        """Replace the values and classes of existing records."""
+    def rectify(self, X: Any, y: Any = None, ids: Any = None, *, dry_run: bool = False) -> Report:
+        """Replace values and classes of existing records; columns that X lacks stay as they are, and so do classes.
+
+        Without X nothing but the classes is replaced.
+        """
         with self._turn():
-            return self._rectify(X, ids, dry_run, self._read_target(y))
+            return self._rectify(X, ids, dry_run, None if y is None else self._read_target(y))
 
     @property
     def target_(self) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 
-from unlearnspn.estimators.base import BaseUnlearner
+from unlearnspn.estimators.base import BaseUnlearner, refuse_others
 from unlearnspn.schema import Kind
 from unlearnspn.spn.report import Report
 
@@ -22,18 +22,21 @@ def _has_categories(estimator: DensityEstimator) -> bool:
 class DensityEstimator(DensityMixin, BaseUnlearner):
     """A joint distribution of all columns of a table."""
 
-    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None, **unsupported: Any) -> Self:
         """Learn from a table; `ids` is a column's name or the records' ids, 0…n-1 by default."""
+        refuse_others(unsupported)
         with self._turn():
             self._fit(X, ids)
         return self
 
-    def learn(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
+    def learn(self, X: Any, ids: Any = None, *, dry_run: bool = False, **unsupported: Any) -> Report:
         """Add records; without ids they are numbered on from the largest id there is."""
+        refuse_others(unsupported)
         return self._learn(X, ids, dry_run)
 
-    def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None, **unsupported: Any) -> Self:
         """Add records, or fit if this is the first call."""
+        refuse_others(unsupported)
         with self._turn():
             if not self.__sklearn_is_fitted__():
                 return self.fit(X, ids=ids)
@@ -41,7 +44,7 @@ class DensityEstimator(DensityMixin, BaseUnlearner):
         return self
 
     def rectify(self, X: Any, ids: Any = None, *, dry_run: bool = False) -> Report:
-        """Replace the values of existing records."""
+        """Replace the values of existing records; columns that a table with names lacks stay as they are."""
         return self._rectify(X, ids, dry_run)
 
     @available_if(_has_categories)

@@ -64,6 +64,9 @@ class Engine(Protocol):
     def export(self) -> tuple[list[RecordId], Table]:
         """Return all records, with their ids."""
 
+    def held(self, ids: Sequence[RecordId]) -> Table:
+        """Return some records that are held, in this order."""
+
     def learn_alike(self, ids: Sequence[RecordId], table: Table) -> Engine:
         """Learn from scratch, with the same settings."""
 

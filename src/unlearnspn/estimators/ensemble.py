@@ -7,6 +7,7 @@ from typing import Any
 
 from unlearnspn.clustering import Clustering
 from unlearnspn.ensemble import Ensemble
+from unlearnspn.errors import SameMembersWarning, warn_outside
 from unlearnspn.estimators.density import DensityEstimator
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
@@ -112,6 +113,13 @@ class SPNEnsemble(DensityEstimator):
         subsampling = read_subsampling(self.n_members, self.subsample, settings.seed)
         ensemble = Ensemble.learn(settings, subsampling, ids, table)
         warn_of(ensemble.identifying, "samples and exported circuits of this model show")
+        if len(ensemble.learned) > 1 and len({member.digest() for member in ensemble.learned}) == 1:
+            warn_outside(
+                f"all {len(ensemble.learned)} members are the same network, as seeds decide nothing in so small a "
+                "table: one SPN does what this ensemble does"
+                + ("" if self.subsample < 1 else ", and with a subsample below 1 members would differ"),
+                SameMembersWarning,
+            )
         return ensemble
 
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:

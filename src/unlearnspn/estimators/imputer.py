@@ -82,11 +82,11 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
         )
         self.how = how
 
-    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None, **unsupported: Any) -> Self:
         """Learn from a table, gaps and all; `ids` is a column's name or the records' ids, 0…n-1 by default."""
         if self.how not in ("mpe", "mean", "sample"):
             raise ValueError(f"how={self.how!r} is none of 'mean', 'mpe', 'sample'")
-        return super().fit(X, ids=ids)
+        return super().fit(X, ids=ids, **unsupported)
 
     def transform(self, X: Any) -> Any:
         """Return the table with what is missing filled in, and without a column of ids."""

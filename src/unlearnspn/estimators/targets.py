@@ -90,6 +90,11 @@ def _check(column: Column) -> None:
     """Raise unless all of the classes are there, and are classes."""
     if column.family is Family.MIXED:
         raise InvalidTableError(f"y mixes kinds of values ({column.odd_value()}): convert it to strings")
+    if column.family.is_time:
+        raise InvalidTableError(
+            f"Unknown label type: y holds {column.family} values. Classes are strings, booleans or whole numbers: "
+            "divide y into classes, or convert it to strings"
+        )
     missing = np.flatnonzero(column.missing())
     if missing.size:
         raise _missing(missing)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.dependence import quantiles
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.tables import Column, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,6 +27,20 @@ _BEYOND = 1e-3
 _MARGIN = 0.02
 #: More whole numbers than this are not drawn one by one.
 MOST_NUMBERS = 150
+
+
+def densities_at(circuit: Circuit, points: Floats) -> Floats:
+    """Return the density at each of some points, [point, column], given by the numbers that dates stand for."""
+    pairs = zip(circuit.domains.columns, points.T, strict=True)
+    columns = [Column(domain.name, domain.family, np.ascontiguousarray(numbers)) for domain, numbers in pairs]
+    return np.exp(circuit.score_samples(Table(columns, len(points), named=False)))
+
+
+def label_times(axis: Axis, circuit: Circuit, column: Any) -> None:
+    """Write dates, times and durations beside an axis, not the numbers that stand for them."""
+    variable = circuit.domains.variable(column)
+    if circuit.domains.columns[variable].family.is_time:
+        axis.set_major_formatter(lambda number, _: str(circuit._value(variable, number)).partition(".")[0])
 
 
 def is_discrete(circuit: Circuit, column: str) -> bool:
@@ -60,7 +80,7 @@ def density_curve(circuit: Circuit, low: float, high: float) -> tuple[Floats, Fl
     """Return points of the density of a circuit of one column, denser where it bends."""
 
     def density(x: Floats) -> Floats:
-        return np.exp(circuit.score_samples(x.reshape(-1, 1)))
+        return densities_at(circuit, x.reshape(-1, 1))
 
     likely = likely_points(circuit, circuit.columns[0], _LIKELY_POINTS)
     x = np.union1d(np.linspace(low, high, _EVEN_POINTS), likely[(likely > low) & (likely < high)])

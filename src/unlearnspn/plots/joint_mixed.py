@@ -10,7 +10,7 @@ import numpy.typing as npt
 from unlearnspn.circuit import Circuit
 from unlearnspn.plots.canvas import axes_for_chart
 from unlearnspn.plots.categories import shown_categories, shown_places
-from unlearnspn.plots.curves import density_curve, is_discrete, numbers_between, span
+from unlearnspn.plots.curves import densities_at, density_curve, is_discrete, label_times, numbers_between, span
 from unlearnspn.plots.data_columns import bin_edges, describe_rows
 from unlearnspn.plots.style import DATA_COLOUR, FADED, MODEL_COLOUR, percent
 from unlearnspn.schema import Kind
@@ -48,6 +48,7 @@ def draw_ridges(circuit: Circuit, columns: list[Column] | None, ax: Axes | None)
     chart.spines["left"].set_visible(False)
     chart.set(xlim=(low, high), ylim=(len(shown) - 0.9, -1))
     chart.set_xlabel(number, parse_math=False)
+    label_times(chart.xaxis, circuit, number)
     chart.set_ylabel(category, parse_math=False)
     _add_legend(chart, missing)
     return chart
@@ -58,7 +59,7 @@ def _profile(given: Circuit, low: float, high: float) -> tuple[Floats, Floats]:
     if not is_discrete(given, given.columns[0]):
         return density_curve(given, low, high)
     numbers = numbers_between(given, given.columns[0], low, high)
-    return numbers, np.exp(given.score_samples(numbers.reshape(-1, 1)))
+    return numbers, densities_at(given, numbers.reshape(-1, 1))
 
 
 def _histogram(given: Circuit, observed: Floats, low: float, high: float) -> tuple[Floats, Floats]:

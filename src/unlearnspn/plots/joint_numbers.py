@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.plots.canvas import axes_for_chart
-from unlearnspn.plots.curves import is_discrete, likely_points, numbers_between, span
+from unlearnspn.plots.curves import densities_at, is_discrete, label_times, likely_points, numbers_between, span
 from unlearnspn.plots.data_columns import describe_rows
 from unlearnspn.plots.style import INK, MODEL_COLOUR, percent, tint
 from unlearnspn.tables import Column
@@ -46,6 +46,8 @@ def draw_regions(circuit: Circuit, columns: list[Column] | None, ax: Axes | None
     draw(chart, xs, ys, _densities(circuit, xs, ys), bounds, colours)
     chart.set_xlabel(a, parse_math=False)
     chart.set_ylabel(b, parse_math=False)
+    label_times(chart.xaxis, circuit, a)
+    label_times(chart.yaxis, circuit, b)
     marks = _marks(colours) if columns is None else [*_marks(colours), _draw_points(chart, values)]
     legend = chart.legend(handles=marks, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     legend.set_title("probability within")
@@ -80,7 +82,7 @@ def _positions(circuit: Circuit, column: str, values: Floats) -> Floats:
 def _densities(circuit: Circuit, xs: Floats, ys: Floats) -> Floats:
     """Return the densities, [y, x]."""
     points = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
-    return np.exp(circuit.score_samples(points)).reshape(len(ys), len(xs))
+    return densities_at(circuit, points).reshape(len(ys), len(xs))
 
 
 def _draw_contours(

@@ -9,7 +9,7 @@ import numpy as np
 from unlearnspn.circuit import Circuit
 from unlearnspn.plots.canvas import add_legend, axes_for_chart, circuit_of, require_matplotlib
 from unlearnspn.plots.categories import shown_categories, shown_places
-from unlearnspn.plots.curves import density_curve, is_discrete, numbers_between, span
+from unlearnspn.plots.curves import densities_at, density_curve, is_discrete, label_times, numbers_between, span
 from unlearnspn.plots.data_columns import bin_edges, describe_rows, numbers_of, read_data
 from unlearnspn.plots.style import DATA_COLOUR, MODEL_COLOUR
 from unlearnspn.schema import Kind
@@ -59,6 +59,7 @@ def plot_marginal(model: Any, column: str, data: Any = None, ax: Axes | None = N
     draw = _draw_numbers if is_discrete(circuit, column) else _draw_density
     draw(circuit, values, chart)
     chart.set_xlabel(column, parse_math=False)
+    label_times(chart.xaxis, circuit, column)
     chart.set_ylim(bottom=0)
     add_legend(chart)
     return chart
@@ -83,7 +84,7 @@ def _draw_numbers(circuit: Circuit, column: Column | None, ax: Axes) -> None:
         distinct, counts = np.unique(observed, return_counts=True)
         label = describe_rows(np.isnan(values))
         ax.bar(distinct, counts / observed.size, width=0.9, color=DATA_COLOUR, label=label)
-    shares = np.exp(circuit.score_samples(numbers.reshape(-1, 1)))
+    shares = densities_at(circuit, numbers.reshape(-1, 1))
     ax.plot(numbers, shares, color=MODEL_COLOUR, linewidth=0.8, marker="o", markersize=4, label="model")
     ax.set_ylabel("probability")
 

@@ -14,6 +14,7 @@ from unlearnspn.errors import InvalidTableError
 from unlearnspn.sources.options import Options
 from unlearnspn.tables import Category, Column, Family
 from unlearnspn.tables.cells import is_double
+from unlearnspn.tables.times import EXAMPLES, read_text, written_family
 
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf(inity)?)", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -48,7 +49,10 @@ def to_column(cells: Cells, options: Options) -> Column:
         return _integers(cells, gone)
     if not present and cells.name not in options.texts:
         return Column(cells.name, Family.EMPTY, np.full(len(cells.places), -1, np.int64), distinct=[])
-    match _family(cells, present, options):
+    family = _family(cells, present, options)
+    if family.is_time:
+        return _times(cells, present, family)
+    match family:
         case Family.NUMBER:
             return _numbers(cells, present)
         case Family.BOOLEAN:
@@ -64,23 +68,25 @@ def _family(cells: Cells, present: list[int], options: Options) -> Family:
     if name in options.numbers:
         return Family.NUMBER
     known = options.known.get(name)
-    if known in (Family.NUMBER, Family.BOOLEAN, Family.TEXT):
+    if known is not None and (known in (Family.NUMBER, Family.BOOLEAN, Family.TEXT) or known.is_time):
         return known
     return infer_family(cells.distinct[place] for place in present)
 
 
 def infer_family(cells: Iterable[str]) -> Family:
-    """Tell what cells are, which are not empty: numbers, booleans or texts.
+    """Tell what cells are, which are not empty: numbers, booleans, dates or times by ISO 8601, or texts.
 
     >>> [str(infer_family(cells)) for cells in (["1", "-2.5e3", "nan"], ["True", "false"], ["1", "a"], ["01067"])]
     ['number', 'boolean', 'text', 'text']
+    >>> str(infer_family(["2024-02-29", "2024-03-01T12:30"]))
+    'date'
     """
     stripped = {cell.strip() for cell in cells}
     if all(cell.lower() in _BOOLEANS for cell in stripped):
         return Family.BOOLEAN
     if all(_is_number(cell) and not _CODE.fullmatch(cell) for cell in stripped):
         return Family.NUMBER
-    return Family.TEXT
+    return written_family(stripped) or Family.TEXT
 
 
 def _is_number(cell: str) -> bool:
@@ -98,6 +104,17 @@ def _numbers(cells: Cells, present: list[int]) -> Column:
         return Column(cells.name, Family.NUMBER, np.array(values, np.float64)[cells.places])
     there = [place for place in present if values[place] == values[place]]
     return _categories(cells, there, [values[place] for place in there], Family.NUMBER, categorical=False)
+
+
+def _times(cells: Cells, present: list[int], family: Family) -> Column:
+    values = np.full(len(cells.distinct), np.nan)
+    for place in present:
+        try:
+            values[place] = read_text(cells.distinct[place], family)
+        except (ValueError, OverflowError) as error:
+            fault = f"no {family} such as {EXAMPLES[family]}"
+            raise _refusal(cells, place, fault, "correct it, or say that such cells are missing") from error
+    return Column(cells.name, family, values[cells.places])
 
 
 def _number(cells: Cells, place: int, cell: str) -> int | float:

@@ -27,6 +27,8 @@ class Options:
     missing: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
+    #: Those among the columns named here that the source may lack.
+    optional: frozenset[str] = frozenset()
     known: Mapping[str, Family] = field(default_factory=dict)
     #: Columns of whole numbers, such as ids, that must not become floats.
     integers: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.sources.cells import to_column
+from unlearnspn.sources.cells import Cells, infer_family, to_column
 from unlearnspn.sources.csv_files import read_csv
 from unlearnspn.sources.databases import read_url
 from unlearnspn.sources.duckdb_files import read_duckdb
@@ -23,6 +23,7 @@ from unlearnspn.sources.sqlite_files import read_sqlite
 from unlearnspn.tables import Column, Family, Table, read_table
 from unlearnspn.tables.columns import read_objects
 from unlearnspn.tables.origins import CellType, ColumnOrigin, Library, Origin
+from unlearnspn.tables.times import DATES, DAY, USUAL_TYPES
 
 _SUFFIXES = {
     ".csv": Format.CSV,
@@ -52,6 +53,8 @@ def read_source(location: str, options: Options | None = None, progress: Progres
     options = options or Options()
     if _URL.match(location):
         columns = _from_objects(_read_database(location, options), options)
+        if location.startswith("sqlite"):
+            columns = [_untyped(column, options) for column in columns]
     else:
         columns = _read_file(Path(location), options, progress)
     _require_names(columns, options)
@@ -62,7 +65,11 @@ def read_source(location: str, options: Options | None = None, progress: Progres
 
 
 def _origin(column: Column) -> ColumnOrigin:
-    """Say what answers are to look like: whole numbers if there are no others."""
+    """Say what answers are to look like: whole numbers if there are no others, dates if there is no time with any."""
+    if column.family.is_time:
+        midnights = column.family is Family.DATE and not (np.mod(column.values, DAY) > 0.0).any()
+        held = DATES if midnights else USUAL_TYPES[column.family]
+        return ColumnOrigin(column.name, column.name, CellType("O", of=held))
     if column.family is not Family.NUMBER:
         return ColumnOrigin(column.name, column.name, CellType("O"))
     if column.distinct is not None and all(isinstance(value, int) for value in column.distinct):
@@ -80,7 +87,9 @@ def _read_file(path: Path, options: Options, progress: Progress | None) -> list[
         case Format.CSV:
             return [to_column(cells, options) for cells in read_csv(path, options, progress)]
         case Format.JSON_LINES:
-            return _from_objects(read_json_lines(path, options, progress), options)
+            return [
+                _untyped(each, options) for each in _from_objects(read_json_lines(path, options, progress), options)
+            ]
         case Format.PARQUET:
             records = read_parquet(path)
             require_names(records.column_names)
@@ -112,6 +121,17 @@ def _from_objects(columns: dict[str, list[Any]], options: Options) -> list[Colum
     return [_as_asked(read_objects(name, values), options) for name, values in columns.items()]
 
 
+def _untyped(column: Column, options: Options) -> Column:
+    """Return a column of a source that has no type for dates: texts that all are ones by ISO 8601 are dates."""
+    if column.family is not Family.TEXT or column.distinct is None or column.name in options.texts:
+        return column
+    known = options.known.get(column.name)
+    if not (infer_family(column.distinct) if known is None else known).is_time:
+        return column
+    cells = Cells(column.name, [*column.distinct, ""], np.where(column.values < 0, len(column.distinct), column.values))
+    return to_column(cells, options)
+
+
 def _as_asked(column: Column, options: Options) -> Column:
     """Return a column that has types of its own, with numbers as texts where these are codes, or as whole ones."""
     if column.name in options.integers and column.family is Family.NUMBER and column.distinct is None:
@@ -133,6 +153,6 @@ def _write(value: Any) -> str | None:
 
 def _require_names(columns: list[Column], options: Options) -> None:
     names = [column.name for column in columns]
-    unknown = sorted((options.texts | options.numbers | options.integers) - set(names))
+    unknown = sorted((options.texts | options.numbers | options.integers) - options.optional - set(names))
     if unknown:
         raise InvalidTableError(f"there is no column {listing(unknown)}; the table has {listing(names)}")

@@ -52,8 +52,10 @@ def _read_variable(described: Any) -> Variable:
         variable = Variable(name, Kind(kind), Family(family))
     except ValueError as error:
         raise StorageError(f"column {name!r} cannot be {kind!r} with {family!r} values") from error
-    if variable.kind is Kind.NUMERIC and variable.family is not Family.NUMBER:
-        raise StorageError(f"column {name!r} is numeric, but holds {family!r} values")
+    if (variable.kind is Kind.NUMERIC and not variable.family.is_numeric) or (
+        variable.kind is Kind.CATEGORICAL and variable.family.is_time
+    ):
+        raise StorageError(f"column {name!r} is {kind}, but holds {family!r} values")
     return variable
 
 

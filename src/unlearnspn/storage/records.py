@@ -80,7 +80,7 @@ def take_records(entries: Entries, schema: Schema, number: int, string_ids: bool
     numeric, categorical = iter(values.T), iter(numbers.T)
     for variable, known in zip(schema.variables, categories, strict=True):
         if variable.kind is Kind.NUMERIC:
-            columns.append(Column(variable.name, Family.NUMBER, next(numeric)))
+            columns.append(Column(variable.name, variable.family, next(numeric)))
         else:
             places = _occurring(variable.name, known, next(categorical))
             columns.append(Column(variable.name, Family.MIXED, places, distinct=list(known)))

@@ -19,10 +19,30 @@ class Family(StrEnum):
     """The sort of values that a column holds, as far as its type tells."""
 
     NUMBER = "number"
+    #: Dates with a time or without; those with a time zone are instants.
+    DATE = "date"
+    INSTANT = "instant"
+    TIME = "time of day"
+    DURATION = "duration"
     BOOLEAN = "boolean"
     TEXT = "text"
     MIXED = "mixed"
     EMPTY = "missing"
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether 0 is where values of the family begin, and no date among others."""
+        return self in (Family.NUMBER, Family.DURATION)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether these are dates, times or durations: numbers of seconds to the engine, see `times`."""
+        return self in (Family.DATE, Family.INSTANT, Family.TIME, Family.DURATION)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether numbers stand for the values."""
+        return self is Family.NUMBER or self.is_time
 
     def accepts(self, other: Family) -> bool:
         """Tell whether values of the other family can be read by a column of this one."""
@@ -39,6 +59,8 @@ def is_missing(value: Any) -> bool:
         return True
     if isinstance(value, float | np.floating):
         return bool(value != value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return not isinstance(value, str) and type(value).__name__ in ("NAType", "NaTType")
 
 

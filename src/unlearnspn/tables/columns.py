@@ -17,18 +17,15 @@ import numpy.typing as npt
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.tables.cells import EXACT, Category, Family, is_double, is_missing, token, whole_if_it_is
 from unlearnspn.tables.holders import Encoded, Holder, as_objects
+from unlearnspn.tables.times import USUAL_TYPES, family_of, objects_of, seconds_of, seconds_of_array
 
-_ADVICE = "convert it to numbers (for dates: days since a date of yours) or to strings"
+_ADVICE = "convert it to numbers or to strings"
 _NESTED = "give each of its parts a column of its own"
-_DURATION = "convert it to numbers, such as seconds or days"
-_TIME = "convert it to numbers, such as seconds since midnight"
 _INTERVAL = "convert it to numbers, such as the middles, or to strings"
 _BYTES = "decode it to strings"
 #: What to do about types, by the names that libraries have for them.
 _ADVICE_FOR = {
     **dict.fromkeys(("List", "Array", "Struct", "list", "tuple", "dict", "set", "ndarray"), _NESTED),
-    **dict.fromkeys(("Duration", "timedelta", "Timedelta", "timedelta64", "TimeDelta64DType"), _DURATION),
-    **dict.fromkeys(("Time", "time"), _TIME),
     "Interval": _INTERVAL,
     **dict.fromkeys(("Binary", "bytes", "bytearray", "memoryview", "BytesDType"), _BYTES),
 }
@@ -49,7 +46,8 @@ class Factor(NamedTuple):
 class Column:
     """One column as it came: numbers in any precision (NaN: missing), or Python objects.
 
-    Numbers of which doubles cannot hold some are given by `distinct`, as objects are.
+    Numbers stand for dates, times and durations, too: see `times`. Numbers of which doubles cannot hold some are given
+    by `distinct`, as objects are.
     """
 
     name: str
@@ -84,7 +82,7 @@ class Column:
 
     def missing(self) -> npt.NDArray[np.bool_]:
         """Tell which rows are missing."""
-        if self.family is Family.NUMBER and self.distinct is None:
+        if self.family.is_numeric and self.distinct is None:
             return np.asarray(np.isnan(self.values))
         return self.factor().places < 0
 
@@ -134,6 +132,8 @@ class Column:
         """Return the values as categories, those that occur."""
         if self.family is Family.EMPTY:
             return Factor([], np.full(len(self), -1, np.int64))
+        if self.family.is_time:
+            raise self.no_categories()
         if self.family is Family.NUMBER and self.distinct is None:
             return _factor_integers(self.values) if self.values.dtype.kind in "iu" else _factor_numbers(self.numbers())
         distinct, places = self.distinct, self.values
@@ -144,8 +144,17 @@ class Column:
             return Factor(list(distinct), places)
         return _merge_factor([_category(self.name, value) for value in distinct], places)
 
+    def no_categories(self) -> InvalidTableError:
+        """Say that dates are no categories."""
+        return InvalidTableError(
+            f"column {self.name!r} holds {self.family} values, which are modelled as numbers: convert it to strings if "
+            "each of them is to be a category"
+        )
+
     def objects(self) -> npt.NDArray[np.object_]:
         """Return the values as Python objects."""
+        if self.family.is_time:
+            return as_objects(objects_of(USUAL_TYPES[self.family], self.values))
         if self.distinct is None:
             return self.values.astype(object)
         return np.asarray(as_objects([*self.distinct, None])[self.values])
@@ -170,6 +179,15 @@ def read_series(name: str, series: Any, holder: Holder | None) -> Column:
         return replace(column, categorical=True)
     if kind in ("Object", "Unknown"):
         return read_objects(name, series.to_list())
+    if kind in ("Date", "Datetime", "Duration"):
+        family = Family.DURATION if kind == "Duration" else Family.DATE
+        zoned = kind == "Datetime" and dtype.time_zone is not None
+        array = series.to_numpy()
+        if array.dtype.kind not in "mM":  # so come types of Arrow's in pandas
+            return read_objects(name, series.to_list())
+        return _read_times(name, Family.INSTANT if zoned else family, array)
+    if kind == "Time":
+        return read_objects(name, series.to_list())
     raise _refusal(name, f"has type {dtype}, which cannot be modelled", kind)
 
 
@@ -182,6 +200,8 @@ def read_vector(name: str, vector: npt.NDArray[Any]) -> Column:
         return _flags(name, vector.astype(np.int64))
     if kind in "OUT":
         return read_objects(name, vector.tolist())
+    if kind in "mM":
+        return _read_times(name, Family.DATE if kind == "M" else Family.DURATION, vector)
     if kind == "c":
         raise InvalidTableError(f"Complex data not supported: column {name!r}")
     raise _refusal(name, f"has type {vector.dtype}, which cannot be modelled", type(vector.dtype).__name__)
@@ -194,6 +214,8 @@ def read_objects(name: str, values: list[Any]) -> Column:
         return Column(name, Family.EMPTY, np.full(len(values), -1, np.int64), distinct=[])
     if families == {Family.NUMBER}:
         return _read_numbers(name, values)
+    if len(families) == 1 and (family := next(iter(families))).is_time:
+        return Column(name, family, np.array([seconds_of(value) for value in values], np.float64))
     family = families.pop() if len(families) == 1 else Family.MIXED
     distinct, places = _encode_objects(values, family)
     return Column(name, family, places, categorical=family is not Family.MIXED, distinct=distinct)
@@ -204,10 +226,14 @@ def _read_encoded(name: str, encoded: Encoded) -> Column:
     if distinct and _are_different_strings(distinct):
         return Column(name, Family.TEXT, places, distinct=distinct)
     column = read_objects(name, distinct)
-    if column.family is Family.NUMBER and column.distinct is None:
+    if column.family.is_numeric and column.distinct is None:
         return replace(column, values=np.append(column.values, np.nan)[places])
     # Nothing says that the libraries' dictionaries hold no missing values, nor that each is there once.
     return replace(column, values=np.append(column.values, -1)[places])
+
+
+def _read_times(name: str, family: Family, array: npt.NDArray[Any]) -> Column:
+    return Column(name, family, seconds_of_array(name, np.ascontiguousarray(array)))
 
 
 def _flags(name: str, places: npt.NDArray[np.int64]) -> Column:
@@ -332,6 +358,9 @@ def _family(name: str, value: Any) -> Family:
         return Family.BOOLEAN
     if isinstance(value, str):
         return Family.TEXT
+    family = family_of(value)  # first, since numpy's durations say that they are numbers
+    if family is not None:
+        return family
     if isinstance(value, Real | Decimal):
         return Family.NUMBER
     if isinstance(value, complex):
@@ -354,6 +383,10 @@ def _category(name: str, value: Any) -> Category:
             return bool(value)
         case Family.TEXT:
             return str(value)
+        case family if family.is_time:
+            raise InvalidTableError(
+                f"column {name!r} mixes {value!r} with other kinds of values: correct them, or convert all to strings"
+            )
         case _ if abs(value) == float("inf"):
             raise InvalidTableError(f"column {name!r} holds an infinite value: replace it, or mark it as missing")
         case _ if isinstance(value, Decimal) and value != value.to_integral_value() and _loses_digits(value):

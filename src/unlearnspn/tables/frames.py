@@ -23,6 +23,9 @@ def as_frame(X: Any) -> Any:
     """Return X as a narwhals frame, or None if it is no table with named columns."""
     if type(X).__name__ == "RecordBatch" and hasattr(X, "__arrow_c_array__"):  # narwhals knows tables only
         X = import_library("pyarrow").table(X)
+    if type(X).__name__ == "DuckDBPyRelation":  # which narwhals takes for a query that is still to be asked
+        import_library("pyarrow")
+        X = X.to_arrow_table() if hasattr(X, "to_arrow_table") else X.arrow()
     try:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):

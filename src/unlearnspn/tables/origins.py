@@ -19,6 +19,15 @@ from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.tables.cells import Category, token
 from unlearnspn.tables.names import ColumnNames, Label
 
+#: The types of dates, times and durations, called alike in all libraries; what they count in is a detail.
+TIMES = ("date", "datetime", "time", "duration")
+_HOLDERS_OF_OTHERS = ("arrow", "sparse", "object", "Object", "O", "anything")
+_DAY = 86_400.0
+#: From the year 1 to the year 9999, in seconds from 1970 on.
+_FIRST, _LAST = -62_135_596_800.0, 253_402_300_799.0
+_LARGEST_TICK = 2.0**63 - 1024.0
+_TICKS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
 _DEEPEST = 4  # a pandas category, of Arrow's, which are a dictionary, of strings
 
 
@@ -32,6 +41,8 @@ class Library(StrEnum):
     MASKED = "numpy.ma"
     #: Lists of lists, and whatever else numpy makes an array of; answers are arrays.
     LISTS = "lists"
+    #: A mapping, or a series of pandas, that is one row; answers of more rows are arrays.
+    ROW = "row"
 
 
 @dataclass(frozen=True)
@@ -58,13 +69,36 @@ class CellType:
         return re.fullmatch(r"(u?int\d+|[<>|=]?[iu]\d)", self.name.lower()) is not None
 
     @property
+    def step(self) -> float | None:
+        """What all values of the type are multiples of, if it is a step that counts, in seconds for dates and times.
+
+        >>> [CellType(name).step for name in ("int64", "double", "date")], CellType("datetime", ("us", "")).step
+        ([1.0, None, 86400.0], None)
+        """
+        own = self.time
+        if own is None:
+            return 1.0 if self.whole else None
+        if own.name == "date":
+            return _DAY
+        return 1.0 if own.details[:1] == ("s",) else None
+
+    @property
+    def time(self) -> CellType | None:
+        """The type of dates, times or durations that this is, or that it holds as objects; None if it is no such."""
+        if self.name in TIMES:
+            return self if self.name == "date" or (self.details and self.details[0] in _TICKS) else None
+        return self.of.time if self.of is not None and self.name in _HOLDERS_OF_OTHERS else None
+
+    @property
     def limits(self) -> tuple[float, float]:
         """The least and the largest number that the type holds; any, if its name does not tell.
 
         >>> [CellType(name).limits for name in ("uint8", "<i1", "double")]
         [(0.0, 255.0), (-128.0, 127.0), (-inf, inf)]
         """
-        if self.of is not None and self.name == "arrow":
+        if self.name in TIMES:
+            return self._time_limits
+        if self.of is not None and self.name in _HOLDERS_OF_OTHERS and self.name != "sparse":
             return self.of.limits
         found = re.fullmatch(r"(u?int|float)(\d+)|[<>|=]?([iuf])(\d)", self.name.lower())
         if found is None:
@@ -74,6 +108,17 @@ class CellType:
             largest = {16: 65504.0, 32: (2.0 - 2.0**-23) * 2.0**127}.get(bits, math.inf)
             return -largest, largest
         return (0.0, 2.0**bits - 1.0) if kind == "u" else (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1.0)
+
+    @property
+    def _time_limits(self) -> tuple[float, float]:
+        per_second = 1.0 if self.name == "date" else _TICKS.get(str(self.details[0]), 1.0)
+        reach = _LARGEST_TICK / per_second
+        if self.name == "duration":
+            reach = min(reach, 86_399_999_913_600.0)  # the longest that Python knows
+            return -reach, reach
+        if self.name == "time":
+            return 0.0, _DAY - 1.0 / per_second
+        return max(_FIRST, -reach), min(_LAST if self.name == "datetime" else _LAST - _DAY + 1.0, reach)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the type as JSON can hold it."""

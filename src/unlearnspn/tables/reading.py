@@ -6,7 +6,7 @@ came from, but for the `Origin`, by which `writing` gives answers as the same ki
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.tables.columns import Column, read_vector
-from unlearnspn.tables.holders import holder_of
+from unlearnspn.tables.columns import Column, read_objects, read_vector
+from unlearnspn.tables.holders import as_objects, holder_of
 from unlearnspn.tables.names import ColumnNames, Label, read_label
 from unlearnspn.tables.origins import ColumnOrigin, Library, Origin
 
@@ -72,6 +72,16 @@ class Table:
         columns = [column for place, column in enumerate(self.columns) if place != left_out]
         origin = None if self.origin is None else self.origin.only(column.name for column in columns)
         return replace(self, columns=columns, origin=origin)
+
+    def in_order(self, names: Sequence[str]) -> Table:
+        """Return the table with its columns in another order.
+
+        >>> read_table([[1.5, "a"], [None, "b"]]).in_order(["x1", "x0"]).names
+        ['x1', 'x0']
+        """
+        by_name = {column.name: column for column in self.columns}
+        origin = None if self.origin is None else self.origin.only(names)
+        return replace(self, columns=[by_name[name] for name in names], origin=origin)
 
     @staticmethod
     def joined(tables: Sequence[Table]) -> Table:
@@ -179,6 +189,11 @@ def read_column(X: Any, name: Label) -> list[Any]:
             raise _no_ids(name, X.column_names.shown)
         own: list[Any] = X.columns[place].objects().tolist()
         return own
+    row = as_row(X)
+    if row is not None:
+        if name not in row:
+            raise _no_ids(name, list(row))
+        return [row[name]]
     frame = _frame(X)
     if frame is None:
         raise InvalidTableError(f"X has no column names, so ids={name!r} names no column: pass the ids themselves")
@@ -195,12 +210,51 @@ def _no_ids(name: Label, names: list[Any]) -> InvalidTableError:
 
 def open_table(X: Any) -> OpenTable:
     """Find out what holds a table and what its columns are called."""
+    row = as_row(X)
+    if row is not None:
+        return _open_row(X, row)
     frame = _frame(X)
     if frame is None:
         return _open_array(X)
     from unlearnspn.tables.frames import open_frame  # noqa: PLC0415
 
     return open_frame(frame)
+
+
+def as_row(X: Any) -> dict[Any, Any] | None:
+    """Return one row by the names of its columns: a mapping, or a series of pandas with names as its index.
+
+    >>> as_row({"age": 41, "sex": "f"}), as_row([[41, "f"]])
+    ({'age': 41, 'sex': 'f'}, None)
+    """
+    if isinstance(X, Mapping) and not hasattr(X, "toarray"):  # as one kind of sparse matrix is
+        many = [name for name, value in X.items() if isinstance(value, list | tuple | np.ndarray | Mapping)]
+        if many or not X:
+            raise InvalidTableError(
+                "X must be a table, or a mapping with one value for each column, which is one row"
+                + (
+                    f", but columns {listing(many)} have several: make a table of it, with pandas.DataFrame(X) for one"
+                    if many
+                    else ""
+                )
+            )
+        return dict(X)
+    if type(X).__name__ != "Series" or not hasattr(X, "index") or not hasattr(X, "items"):
+        return None
+    labels = list(X.index)
+    is_row = bool(labels) and all(isinstance(label, str) for label in labels) and len(set(labels)) == len(labels)
+    return dict(X.items()) if is_row else None
+
+
+def _open_row(X: Any, row: dict[Any, Any]) -> OpenTable:
+    labels = list(row)
+    names = [str(label) for label in labels]
+    cells = [as_objects([value]) for value in row.values()]
+
+    def read(position: int) -> Column:
+        return read_objects(names[position], cells[position].tolist())
+
+    return OpenTable(Library.ROW, X, names, labels, 1, read, cells.__getitem__)
 
 
 def cut_rows(X: Any, n_rows: int) -> Iterator[Any]:
@@ -232,7 +286,7 @@ def _frame(X: Any) -> Any:
 def _open_array(X: Any) -> OpenTable:
     if hasattr(X, "toarray"):
         raise InvalidTableError("sparse matrices are not supported: pass X.toarray()")
-    if isinstance(X, dict | str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
+    if isinstance(X, str | bytes) or not (hasattr(X, "__len__") or hasattr(X, "__array__")):
         raise InvalidTableError(f"X must be a table or a 2-D array, not {type(X).__name__}")
     library = Library.LISTS
     if isinstance(X, np.ndarray):
@@ -262,6 +316,8 @@ def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a vector in which what is masked is missing."""
     if not isinstance(vector, np.ma.MaskedArray):
         return vector
+    if vector.dtype.kind in "mM":
+        return vector.filled(vector.dtype.type("NaT"))
     objects = vector.data.astype(object)
     objects[np.ma.getmaskarray(vector)] = None
     return objects

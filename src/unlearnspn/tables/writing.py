@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.tables import OpenTable, open_table
-from unlearnspn.tables.cells import Category, Family
+from unlearnspn.tables.cells import Category
 from unlearnspn.tables.columns import Column, read_objects
 from unlearnspn.tables.holders import Cells, Holder, holder_of
 from unlearnspn.tables.names import Label
-from unlearnspn.tables.origins import ANYTHING, ColumnOrigin, Origin
+from unlearnspn.tables.origins import ANYTHING, CellType, ColumnOrigin, Origin
 
-#: A column of an answer: numbers (NaN: missing), or categories and places among them (anything else: missing).
-Answer = npt.NDArray[np.floating[Any]] | tuple[Sequence[Category], npt.NDArray[np.integer[Any]]]
+
+class Times(NamedTuple):
+    """Dates, times or durations: the numbers that stand for them, and the type that they have by default."""
+
+    seconds: npt.NDArray[np.float64]
+    type: CellType
+
+
+#: A column of an answer: numbers (NaN: missing), dates and times, or categories and places among them (anything else:
+#: missing).
+Answer = npt.NDArray[np.floating[Any]] | Times | tuple[Sequence[Category], npt.NDArray[np.integer[Any]]]
 
 
 def write_table(origin: Origin, names: Sequence[str], columns: Sequence[Answer]) -> Any:
@@ -92,6 +101,8 @@ def _positions(table: OpenTable, names: list[str], without: Label) -> list[int]:
 
 
 def _cells(answer: Answer) -> Cells:
+    if isinstance(answer, Times):
+        return Cells.of_numbers(*answer)
     if isinstance(answer, tuple):
         categories, places = answer
         return Cells.of_places(categories, places)
@@ -114,6 +125,7 @@ def _rewrite(holder: Holder, column: Column, rows: npt.NDArray[np.int64], cells:
     objects = column.objects()
     objects[rows] = cells.objects()[rows]
     both = read_objects(column.name, objects.tolist())
-    numeric = both.family is Family.NUMBER and both.distinct is None
-    suited = Cells.of_numbers(both.numbers()) if numeric else Cells.of_places(*both.factor())
+    numeric = both.family.is_numeric and both.distinct is None
+    times = cells.times if both.family.is_time else None
+    suited = Cells.of_numbers(both.numbers(), times) if numeric else Cells.of_places(*both.factor())
     return _write(holder, ColumnOrigin(column.name, column.name, ANYTHING), suited)

@@ -14,7 +14,8 @@ from unlearnspn.certificates import Commitments, Digests, new_nonce
 from unlearnspn.ids import RecordId
 from unlearnspn.spn.report import Report
 from unlearnspn.storage.errors import StorageError
-from unlearnspn.vault.drafts import Drafts
+from unlearnspn.tables import Table
+from unlearnspn.vault.drafts import Drafts, joined_column
 from unlearnspn.vault.errors import DamagedVaultError
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.guard import Guard
@@ -79,6 +80,20 @@ class Contents:
             return self.drafts.find(ids)
         assert self.form is not None
         return [self.learned.batch(self.form, self.learned.model.records.find(ids))]
+
+    def held(self, ids: Sequence[RecordId]) -> Batch:
+        """Return the records with some ids, which must be there, in this order."""
+        assert self.form is not None
+        parts = list(self.find(ids))
+        columns = [
+            joined_column(name, family, categorical, [part.table.columns[place] for part in parts])
+            for place, (name, family, categorical) in enumerate(self.form.columns)
+        ]
+        found = [item for part in parts for item in part.ids]
+        subjects = [subject for part in parts for subject in part.subjects]
+        places = {item: place for place, item in enumerate(found)}
+        whole = Batch(Table(columns, len(found), True), found, subjects)
+        return whole.take(np.array([places[item] for item in ids], np.int64))
 
     def all(self) -> Batch:
         """Return all records as one table."""

@@ -82,7 +82,7 @@ class Drafts:
         columns = []
         for place, (name, family, categorical) in enumerate(form.columns):
             parts = [chunk.table.columns[place] for chunk in chunks]
-            columns.append(_joined(name, family, categorical, parts))
+            columns.append(joined_column(name, family, categorical, parts))
         ids = [item for chunk in chunks for item in chunk.ids]
         subjects = [subject for chunk in chunks for subject in chunk.subjects]
         return Batch(Table(columns, len(ids), True, form.origin), ids, subjects)
@@ -122,9 +122,9 @@ class Drafts:
                 store.remove(name)
 
 
-def _joined(name: str, family: Family, categorical: bool, parts: Sequence[Column]) -> Column:
+def joined_column(name: str, family: Family, categorical: bool, parts: Sequence[Column]) -> Column:
     """Join the parts of a column; parts without any value have no family of their own."""
-    if family is Family.NUMBER and all(part.inexact_row() is None for part in parts):
+    if family.is_numeric and all(part.inexact_row() is None for part in parts):
         return Column(name, family, np.concatenate([part.numbers() for part in parts]), categorical)
     objects = np.concatenate([part.objects() for part in parts])
     distinct: dict[tuple[type, Any], int] = {}
@@ -143,7 +143,7 @@ def _packed(chunk: Batch) -> Container:
     places: list[Array] = []
     for column in chunk.table.columns:
         # Numbers that no double holds can only be kept as categories can.
-        numeric = column.family is Family.NUMBER and column.inexact_row() is None
+        numeric = column.family.is_numeric and column.inexact_row() is None
         kind = Kind.NUMERIC if numeric else Kind.CATEGORICAL
         variables.append(Variable(column.name, kind, column.family))
         if kind is Kind.NUMERIC:
@@ -183,7 +183,7 @@ def _unpacked(container: Container) -> Batch:
     columns = []
     for variable, known, flag in zip(schema.variables, categories, document["categorical"], strict=True):
         if variable.kind is Kind.NUMERIC:
-            columns.append(Column(variable.name, Family.NUMBER, next(numbers), flag))
+            columns.append(Column(variable.name, variable.family, next(numbers), flag))
         else:
             columns.append(Column(variable.name, variable.family, next(places) - 1, flag, list(known)))
     if document["string_ids"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -70,17 +70,25 @@ class Form:
         is_text = isinstance(batch.ids[0], str)
         return cls(columns, id_column, subject_column, is_text, batch.table.origin), batch
 
-    def read(self, X: Any, ids: Any = None, subjects: Any = None) -> tuple[Form, Batch]:
-        """Read one more table; the form is another one afterwards if it tells more of a column that was empty."""
+    def read(
+        self, X: Any, ids: Any = None, subjects: Any = None, held: Callable[[list[RecordId]], Batch] | None = None
+    ) -> tuple[Form, Batch]:
+        """Read one more table; the form is another one afterwards if it tells more of a column that was empty.
+
+        Columns and subjects that it lacks are those of the records `held`, if these are given.
+        """
         ids = self.id_column if ids is None else ids
         if ids is None:
             raise RecordIdError("pass the ids of the records: the vault's first table had no column of ids either")
-        if subjects is None:
+        lacks_subjects = subjects is None and held is not None and not _has_column(X, self.subject_column)
+        if subjects is None and not lacks_subjects:
             subjects = self._subjects_in(X)
         batch = _read(X, ids, subjects, self.id_column, self.subject_column)
         if isinstance(batch.ids[0], str) != self.string_ids:
             kind = "texts" if self.string_ids else "integers"
             raise RecordIdError(f"the records have {kind} as ids, but {batch.ids[0]!r} is another kind")
+        if held is not None and (lacks_subjects or len(batch.table.columns) < len(self.columns)):
+            batch = _completed(batch, held(batch.ids), lacks_subjects)
         table = self._arranged(batch.table)
         columns = tuple(map(_merged, self.columns, table.columns))
         return replace(self, columns=columns), batch._replace(table=table)
@@ -153,6 +161,22 @@ def _read(X: Any, ids: Any, subjects: Any, id_column: Label, subject_column: Lab
     if is_column(subjects, subject_column):
         subjects = read_column(X, subjects)
     return Batch(table, names, _read_subjects(subjects, table.n_rows))
+
+
+def _has_column(X: Any, name: Label) -> bool:
+    try:
+        read_column(X, name)
+    except InvalidTableError:
+        return False
+    return True
+
+
+def _completed(batch: Batch, held: Batch, lacks_subjects: bool) -> Batch:
+    """Return corrected records with the columns that they lack, and the subjects, of those that are held."""
+    stay = [column for column in held.table.columns if column.name not in batch.table.names]
+    columns = [*batch.table.columns, *stay] if batch.table.named else batch.table.columns
+    table = replace(batch.table, columns=columns, origin=None)
+    return Batch(table, batch.ids, held.subjects if lacks_subjects else batch.subjects)
 
 
 def _read_subjects(subjects: Any, number: int) -> list[str | None]:

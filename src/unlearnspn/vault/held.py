@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from unlearnspn.tables import Column, is_missing
+from unlearnspn.tables.origins import CellType
+from unlearnspn.tables.times import DAY, USUAL_TYPES, objects_of
 from unlearnspn.vault.forms import Batch, Form
 
 
@@ -28,9 +32,10 @@ class HeldRecords:
 def held_records(form: Form, batches: Iterable[Batch]) -> HeldRecords:
     """Return records as rows; columns of whole numbers have integers, as they had when they came."""
     whole = set() if form.origin is None else {each.name for each in form.origin.columns if each.type.whole}
+    times = {} if form.origin is None else {each.name: each.type.time for each in form.origin.columns}
     rows: list[tuple[Any, ...]] = []
     for batch in batches:
-        columns = [_values(column, column.name in whole) for column in batch.table.columns]
+        columns = [_values(column, column.name in whole, times.get(column.name)) for column in batch.table.columns]
         rows += zip(batch.ids, batch.subjects, *columns, strict=True)
     has_subjects = form.subject_column is not None or any(row[1] is not None for row in rows)
     named = [(form.id_column, "id"), (form.subject_column, "subject"), *((each.name, "") for each in form.columns)]
@@ -41,7 +46,11 @@ def held_records(form: Form, batches: Iterable[Batch]) -> HeldRecords:
     return HeldRecords(tuple(names), tuple(sorted(rows, key=lambda row: row[0])))
 
 
-def _values(column: Column, whole: bool) -> list[Any]:
+def _values(column: Column, whole: bool, time: CellType | None) -> list[Any]:
+    if column.family.is_time and time is not None:
+        # A date that came with a time keeps it.
+        finer = time.name == "date" and (np.mod(column.values, DAY) > 0.0).any()
+        return objects_of(USUAL_TYPES[column.family] if finer else time, column.values)
     return [_value(value, whole) for value in column.objects().tolist()]
 
 

@@ -29,7 +29,7 @@ from unlearnspn.storage import settings as stored_settings
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.columns import read_tokens
 from unlearnspn.storage.errors import StorageError
-from unlearnspn.tables import Category, Column, Family, Table, token
+from unlearnspn.tables import Category, Column, Table, token
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Origin
 from unlearnspn.vault.errors import DamagedVaultError
@@ -114,7 +114,9 @@ class Learned:
         for v, (name, family, categorical) in enumerate(form.columns):
             place = records.place[v]
             if records.is_numeric[v]:
-                columns.append(Column(name, Family.NUMBER, records.values[rows, place], categorical))
+                columns.append(
+                    Column(name, records.schema.variables[v].family, records.values[rows, place], categorical)
+                )
                 continue
             categories: list[Any] = list(records.encoding.categorical(v).categories)
             places = records.levels[rows, place].astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from unlearnspn.certificates import Item, Kind
@@ -13,16 +13,27 @@ from unlearnspn.vault.errors import ReturningRecordError
 from unlearnspn.vault.forms import Batch, Form, read_subject
 
 
-def read_batch(contents: Contents, table: Any, ids: Any, subjects: Any) -> tuple[Form, Batch]:
-    """Read a table for a vault; the form is another one afterwards if it tells more of a column that was empty."""
+def read_batch(contents: Contents, table: Any, ids: Any, subjects: Any, correction: bool = False) -> tuple[Form, Batch]:
+    """Read a table for a vault; the form is another one afterwards if it tells more of a column that was empty.
+
+    A correction has just the columns that change.
+    """
     if contents.form is None:
         return Form.first(table, ids, subjects)
-    form, batch = contents.form.read(table, ids, subjects)
+    form, batch = contents.form.read(table, ids, subjects, _held_by(contents) if correction else None)
     if contents.learned is not None:
         model = contents.learned.model
         model.settings.schema.check(batch.table)
         model.check_support(batch.table)
     return form, batch
+
+
+def _held_by(contents: Contents) -> Callable[[list[RecordId]], Batch]:
+    def held(ids: list[RecordId]) -> Batch:
+        require_held(contents, ids)
+        return contents.held(ids)
+
+    return held
 
 
 def records_to_remove(

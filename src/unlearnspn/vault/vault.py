@@ -334,9 +334,9 @@ class Vault(Queries):
         request_id: str | None = None,
         operator: str | None = None,
     ) -> Outcome:
-        """Replace the values of existing records; the old ones are erased."""
+        """Replace the values of existing records; the old ones are erased. Columns that the table lacks stay."""
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
-        form, batch = read_batch(contents, table, ids, subjects)
+        form, batch = read_batch(contents, table, ids, subjects, correction=True)
         require_held(contents, batch.ids)
         if dry_run:
             return self._try_out(contents, batch.ids, batch)

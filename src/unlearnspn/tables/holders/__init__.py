@@ -6,7 +6,7 @@ and fills in cells.
 
 from __future__ import annotations
 
-from unlearnspn.tables.holders.arrays import Arrays, Lists, MaskedArrays
+from unlearnspn.tables.holders.arrays import Arrays, Lists, MaskedArrays, SingleRows
 from unlearnspn.tables.holders.arrow_tables import ArrowTables
 from unlearnspn.tables.holders.base import Cells, Encoded, Holder, as_objects, import_library
 from unlearnspn.tables.holders.pandas_frames import PandasFrames
@@ -25,5 +25,6 @@ def holder_of(library: Library) -> Holder:
         Library.NUMPY: Arrays,
         Library.MASKED: MaskedArrays,
         Library.LISTS: Lists,
+        Library.ROW: SingleRows,
     }
     return holders[library]()

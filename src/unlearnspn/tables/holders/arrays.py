@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -16,6 +17,7 @@ from unlearnspn.tables.holders.base import Cells, Encoded, Rows
 from unlearnspn.tables.holders.casting import to_floats
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import ANYTHING, CellType
+from unlearnspn.tables.times import DATES, array_of, family_of_type, type_of_objects
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +32,14 @@ class Arrays:
     def type_of(self, column: Array) -> CellType:
         """Return the type of one of the columns."""
         dtype = column.dtype
-        return CellType(dtype.str if dtype.kind in "fiu" else dtype.kind)
+        if dtype.kind in "mM":
+            unit = np.datetime_data(dtype)[0]
+            if unit == "D" and dtype.kind == "M":
+                return DATES
+            unit = unit if unit in ("s", "ms", "us", "ns") else "s"
+            return CellType("duration", (unit,)) if dtype.kind == "m" else CellType("datetime", (unit, ""))
+        held = type_of_objects(np.ma.getdata(column).tolist()) if dtype.kind == "O" else None
+        return CellType(dtype.str if dtype.kind in "fiu" else dtype.kind, of=held)
 
     def encode(self, column: Array) -> Encoded | None:
         """Arrays have no dictionaries."""
@@ -39,6 +48,8 @@ class Arrays:
     def column(self, cell_type: CellType, cells: Cells) -> Array | None:
         """Write a column; integers with something missing become floats, booleans and strings objects."""
         name, complete = cell_type.name, not cells.missing.any()
+        if cells.times is not None:
+            return _times(cell_type, cells)
         if name == _OBJECTS:
             return cells.objects()
         if _NUMERIC.fullmatch(name) and Family.NUMBER.accepts(cells.family):
@@ -51,6 +62,8 @@ class Arrays:
 
     def default_column(self, cells: Cells) -> Array:
         """Write numbers as floats, everything else as objects."""
+        if cells.times is not None:
+            return _times(cells.times, cells)
         return cells.numbers() if cells.family is Family.NUMBER and cells.exact else cells.objects()
 
     def table(self, labels: Sequence[Label], columns: Sequence[Array]) -> Array:
@@ -88,12 +101,13 @@ class Lists(Arrays):
     """Rows in lists: answers are arrays, of floats if all columns are numbers, else of objects."""
 
     def type_of(self, column: Array) -> CellType:
-        """Every column takes whatever it is given: what its values were is not kept."""
-        return ANYTHING
+        """Every column takes whatever it is given: what its values were is not kept, but for dates and times."""
+        held = type_of_objects(column.tolist())
+        return ANYTHING if held is None else replace(ANYTHING, of=held)
 
     def column(self, cell_type: CellType, cells: Cells) -> Array | None:
         """Write a column as suits its values."""
-        return self.default_column(cells)
+        return self.default_column(cells) if cells.times is None else _times(replace(cell_type, name=_OBJECTS), cells)
 
     def fill(self, column: Array, rows: Rows, cells: Cells) -> Array:
         """Return a column with some rows filled in, objects as they are."""
@@ -106,6 +120,20 @@ class Lists(Arrays):
         filled = super().replace(table, columns)
         kinds = set(map(type, filled.ravel().tolist()))
         return filled.astype(np.float64) if all(map(_is_number, kinds)) else filled
+
+
+class SingleRows(Lists):
+    """Mappings and series of pandas that are one row."""
+
+    def replace(self, table: Any, columns: Mapping[int, Array]) -> Any:
+        """Return a copy of a row with some values exchanged: a mapping, or a series if it was one."""
+        values = dict(table.items())
+        for position, name in enumerate(values):
+            if position in columns:
+                values[name] = columns[position][0]
+        if isinstance(table, Mapping):
+            return values
+        return type(table)(values, index=table.index, name=table.name)
 
 
 class MaskedArrays(Arrays):
@@ -133,6 +161,14 @@ class MaskedArrays(Arrays):
         filled = np.ma.array(column, copy=True, hard_mask=False)
         filled[rows] = new
         return filled
+
+
+def _times(cell_type: CellType, cells: Cells) -> Array:
+    """Write dates, times or durations, in numpy's own types where the column has one of them."""
+    suited = cells.suited(cell_type)
+    if cell_type.name == suited.name and suited.name != "time" and family_of_type(suited) is not Family.INSTANT:
+        return array_of(suited, cells.values)
+    return replace(cells, times=suited).objects()
 
 
 def _is_number(kind: type) -> bool:

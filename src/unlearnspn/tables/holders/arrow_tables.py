@@ -13,6 +13,7 @@ from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library,
 from unlearnspn.tables.holders.casting import to_floats, within_decimal
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import ANYTHING, CellType
+from unlearnspn.tables.times import ticks_of, unit_of, within_limits
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _FLOATS = {"halffloat": np.float16, "float": np.float32, "double": np.float64}
@@ -36,6 +37,9 @@ class ArrowTables:
         if types.is_dictionary(arrow_type):
             details = (str(arrow_type.index_type), arrow_type.ordered)
             return CellType("dictionary", details, self.describe(arrow_type.value_type))
+        times = _describe_times(arrow_type)
+        if times is not None:
+            return times
         name = str(arrow_type)
         if types.is_decimal(arrow_type):
             return CellType(name.partition("(")[0], (arrow_type.precision, arrow_type.scale))
@@ -55,6 +59,10 @@ class ArrowTables:
         """Write a column; what is missing is null."""
         pa = import_library("pyarrow")
         name, missing = cell_type.name, cells.missing
+        if cells.times is not None:
+            suited = cells.suited(cell_type)
+            ticks = ticks_of(within_limits(suited, cells.values), unit_of(suited))
+            return _times(suited, pa.array(ticks, mask=missing))
         if name == "dictionary" and cells.categories is not None and cell_type.of is not None and cell_type.details:
             cells = cells.in_order(cell_type.declared)
             categories = self.column(cell_type.of, cells.distinct)
@@ -78,6 +86,8 @@ class ArrowTables:
 
     def default_column(self, cells: Cells) -> Any | None:
         """Write doubles, booleans or strings; there is no type for a mixture."""
+        if cells.times is not None:
+            return self.column(cells.times, cells)
         if cells.family is Family.MIXED:
             return None
         if cells.family is Family.EMPTY:
@@ -125,6 +135,33 @@ class ArrowTables:
             field = table.schema.field(position).with_type(column.type)
             table = table.set_column(position, field, column)
         return table
+
+
+def _describe_times(arrow_type: Any) -> CellType | None:
+    types = import_library("pyarrow").types
+    if types.is_date(arrow_type):
+        return CellType("date", ("ms",) if types.is_date64(arrow_type) else ())
+    if types.is_timestamp(arrow_type):
+        return CellType("datetime", (arrow_type.unit, arrow_type.tz or ""))
+    if types.is_duration(arrow_type):
+        return CellType("duration", (arrow_type.unit,))
+    return CellType("time", (arrow_type.unit,)) if types.is_time(arrow_type) else None
+
+
+def _times(cell_type: CellType, ticks: Any) -> Any:
+    """Return whole numbers of a unit, days for dates, as the dates, times or durations that they are."""
+    pa = import_library("pyarrow")
+    unit = unit_of(cell_type)
+    if cell_type.name == "date":
+        dates = ticks.cast(pa.int32()).cast(pa.date32())
+        return dates.cast(pa.date64()) if cell_type.details == ("ms",) else dates
+    if cell_type.name == "datetime":
+        return ticks.cast(pa.timestamp(unit, tz=str(cell_type.details[1]) or None))
+    if cell_type.name == "duration":
+        return ticks.cast(pa.duration(unit))
+    if unit in ("s", "ms"):
+        return ticks.cast(pa.int32()).cast(pa.time32(unit))
+    return ticks.cast(pa.time64(unit))
 
 
 def _native(name: str) -> Any:

@@ -16,6 +16,7 @@ from unlearnspn.tables.cells import Category, Family, is_double, token
 from unlearnspn.tables.holders.casting import to_integers
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import CellType
+from unlearnspn.tables.times import family_of_type, objects_of
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
@@ -31,11 +32,13 @@ class Cells:
 
     values: npt.NDArray[Any]
     categories: tuple[Category, ...] | None = None
+    #: The type of dates, times or durations, if the numbers stand for such.
+    times: CellType | None = None
 
     @classmethod
-    def of_numbers(cls, numbers: npt.ArrayLike) -> Cells:
+    def of_numbers(cls, numbers: npt.ArrayLike, times: CellType | None = None) -> Cells:
         """Take numbers; NaN is missing."""
-        return cls(np.asarray(numbers, np.float64))
+        return cls(np.asarray(numbers, np.float64), None, times)
 
     @classmethod
     def of_places(cls, categories: Sequence[Category], places: npt.ArrayLike) -> Cells:
@@ -55,7 +58,7 @@ class Cells:
 
     def take(self, rows: Rows) -> Cells:
         """Return some of the rows."""
-        return Cells(self.values[rows], self.categories)
+        return Cells(self.values[rows], self.categories, self.times)
 
     def in_order(self, declared: Sequence[Category]) -> Cells:
         """Return the same cells, with declared categories first and in their order, also those that do not occur."""
@@ -72,6 +75,13 @@ class Cells:
         assert self.categories is not None
         return Cells(np.arange(len(self.categories)), self.categories)
 
+    def suited(self, cell_type: CellType) -> CellType:
+        """Return the type to write dates, times or durations in: the given one, if it is of their family."""
+        assert self.times is not None
+        given = cell_type.time
+        fits = given is not None and family_of_type(given) is self.family
+        return given if given is not None and fits else self.times
+
     def used(self) -> list[Category]:
         """Return the categories that occur."""
         assert self.categories is not None
@@ -81,7 +91,7 @@ class Cells:
     def family(self) -> Family:
         """The family of the numbers or categories."""
         if self.categories is None:
-            return Family.NUMBER
+            return Family.NUMBER if self.times is None else family_of_type(self.times)
         families = {_family(category) for category in self.categories}
         if not families:
             return Family.EMPTY
@@ -132,6 +142,8 @@ class Cells:
 
     def objects(self) -> npt.NDArray[np.object_]:
         """Return Python objects; None is missing."""
+        if self.times is not None:
+            return as_objects(objects_of(self.times, self.values))
         if self.categories is None:
             objects = self.values.astype(object)
             objects[self.missing] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library,
 from unlearnspn.tables.holders.casting import to_floats
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import ANYTHING, CellType
+from unlearnspn.tables.times import array_of, type_of_objects, zone_of
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _NULLABLE_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
@@ -28,6 +30,8 @@ class PandasFrames:
         """Return the type of one of the columns; the categories of a categorical one are kept only if ordered."""
         if isinstance(column.dtype, import_library("pandas").ArrowDtype):
             return CellType("arrow", (), ArrowTables().type_of(_arrow(column)))
+        if column.dtype == object:
+            return CellType("object", of=type_of_objects(column))
         return self._describe(column.dtype)
 
     def _describe(self, dtype: Any) -> CellType:
@@ -41,6 +45,11 @@ class PandasFrames:
             return CellType("string", (dtype.storage, "NA" if dtype.na_value is pd.NA else "nan"))
         if isinstance(dtype, pd.SparseDtype):
             return CellType("sparse", (str(dtype.fill_value),), self._describe(dtype.subtype))
+        if isinstance(dtype, pd.DatetimeTZDtype):
+            return CellType("datetime", (dtype.unit, str(dtype.tz)))
+        if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+            unit = np.datetime_data(dtype)[0]
+            return CellType("duration", (unit,)) if dtype.kind == "m" else CellType("datetime", (unit, ""))
         name = getattr(dtype, "name", "")
         return CellType(name) if name in _KNOWN else ANYTHING
 
@@ -58,6 +67,8 @@ class PandasFrames:
         """Write a column; integers and booleans with something missing become pandas' nullable ones."""
         pd = import_library("pandas")
         name, missing = cell_type.name, cells.missing
+        if cells.times is not None and name != "arrow":
+            return _times(cell_type, cells)
         if name == "object":
             return _objects(cells.objects())
         if name == "category":
@@ -89,7 +100,9 @@ class PandasFrames:
         return pd.Categorical.from_codes(cells.values, categories=index, ordered=ordered)
 
     def default_column(self, cells: Cells) -> Any:
-        """Write floats, booleans, strings as pandas likes them, or objects."""
+        """Write floats, booleans, strings as pandas likes them, dates, or objects."""
+        if cells.times is not None:
+            return _times(cells.times, cells)
         if cells.family is Family.NUMBER:
             return cells.numbers() if cells.exact else _objects(cells.objects())
         if cells.family is Family.BOOLEAN:
@@ -131,6 +144,16 @@ class PandasFrames:
         for position, column in columns.items():
             filled[table.columns[position]] = column
         return filled
+
+
+def _times(cell_type: CellType, cells: Cells) -> Any:
+    """Write dates and durations in pandas' own types, if the column has one of them; else as objects."""
+    suited = cells.suited(cell_type)
+    if cell_type.name != suited.name or suited.name in ("date", "time"):
+        return _objects(replace(cells, times=suited).objects())
+    array = import_library("pandas").array(array_of(suited, cells.values))
+    zone = str(suited.details[1]) if suited.name == "datetime" else ""
+    return array.tz_localize("UTC").tz_convert(zone_of(suited) if zone.startswith("UTC") else zone) if zone else array
 
 
 def _numbers(name: str, cells: Cells) -> Any | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from unlearnspn.tables.holders.base import Cells, Encoded, Rows, import_library
 from unlearnspn.tables.holders.casting import to_floats, within_decimal
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import ANYTHING, CellType
+from unlearnspn.tables.times import DATES, ticks_of, type_of_objects, unit_of, within_limits
 
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 _WIDE_INTEGERS = ("Int128", "UInt128")  # numpy has no such type
@@ -27,6 +29,15 @@ class PolarsFrames:
         """Return the type of one of the columns; that of an Enum declares its categories."""
         dtype = column.dtype
         name = dtype.base_type().__name__
+        if name == "Date":
+            return DATES
+        if name in ("Datetime", "Duration"):
+            zone = (dtype.time_zone or "",) if name == "Datetime" else ()
+            return CellType(name.lower(), (dtype.time_unit, *zone))
+        if name == "Time":
+            return CellType("time", ("ns",))
+        if name == "Object":
+            return CellType(name, of=type_of_objects(column.to_list()))
         if name == "Decimal":
             return CellType(name, (dtype.precision, dtype.scale))
         if name == "Enum":
@@ -49,6 +60,10 @@ class PolarsFrames:
         """Write a column; what is missing is null."""
         pl = import_library("polars")
         name = cell_type.name
+        if cells.times is not None and name == "Object":
+            return pl.Series(replace(cells, times=cells.suited(cell_type)).objects().tolist(), dtype=pl.Object)
+        if cells.times is not None:
+            return _with_nulls(_times(cells.suited(cell_type), cells), cells)
         dtype = getattr(pl, name, None)
         if dtype is None:  # a type of a later version
             return None
@@ -64,6 +79,8 @@ class PolarsFrames:
 
     def default_column(self, cells: Cells) -> Any:
         """Write floats, booleans, strings or objects."""
+        if cells.times is not None:
+            return self.column(cells.times, cells)
         suited = {Family.NUMBER: "Float64", Family.BOOLEAN: "Boolean", Family.TEXT: "String", Family.MIXED: "Object"}
         if cells.family is Family.EMPTY:
             return import_library("polars").Series([None] * len(cells))
@@ -101,6 +118,22 @@ class PolarsFrames:
         """Return a frame with some columns exchanged."""
         names = table.columns
         return table.with_columns([column.alias(names[position]) for position, column in columns.items()])
+
+
+def _times(cell_type: CellType, cells: Cells) -> Any:
+    pl = import_library("polars")
+    unit = "ns" if cell_type.name == "time" else unit_of(cell_type)
+    unit = "ms" if unit == "s" else unit  # polars counts in nothing coarser
+    ticks = pl.Series(ticks_of(within_limits(cell_type, cells.values), unit))
+    if cell_type.name == "date":
+        return ticks.cast(pl.Int32).cast(pl.Date)
+    if cell_type.name == "time":
+        return ticks.cast(pl.Time)
+    if cell_type.name == "duration":
+        return ticks.cast(pl.Duration(unit))
+    zone = str(cell_type.details[1])
+    dates = ticks.cast(pl.Datetime(unit))
+    return dates.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else dates
 
 
 def _numbers(cell_type: CellType, dtype: Any, cells: Cells) -> Any | None:

@@ -1,0 +1,69 @@
+"""Columns whose values lie on a grid, as whole numbers and dates without a time do, or that end somewhere.
+
+The inputs of a circuit are distributions of all numbers. A column on a grid has, by one rule for all questions, the
+value of the grid that is nearest to the number drawn: so the probability of 2 is that of the numbers from 1.5 to 2.5.
+The lowest value takes what is below, too, and the highest what is above. The lowest of numbers and durations is 0 where
+no record is negative; times of day go from midnight to midnight.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Multiples of a step, from the lowest to the highest; all numbers between these, if the step is 0.
+
+    >>> counts = Grid(1.0, 0.0, math.inf)
+    >>> counts.cell(2.0, 3.0), counts.cell(-math.inf, 0.0), counts.cell(2.2, 2.8)
+    ((1.5, 3.4999999999999996), (-inf, 0.49999999999999994), (inf, -inf))
+    >>> counts.nearest(np.array([2.6, -1.2]))
+    array([3., 0.])
+    """
+
+    step: float
+    lowest: float
+    highest: float
+
+    def within(self, low: float, high: float) -> tuple[float, float]:
+        """Return the first and the last value between closed bounds; the first is above the last if there is none."""
+        if self.step > 0.0:
+            low, high = self.step * float(np.ceil(low / self.step)), self.step * float(np.floor(high / self.step))
+        return max(low, self.lowest), min(high, self.highest)
+
+    def cell(self, low: float, high: float) -> tuple[float, float]:
+        """Return closed bounds of the numbers that are drawn for the values between closed bounds."""
+        first, last = self.within(low, high)
+        if first > last:
+            return math.inf, -math.inf
+        return (
+            -math.inf if first == self.lowest else first - 0.5 * self.step,
+            math.inf if last == self.highest else float(self._end(last)),
+        )
+
+    def holds_inside(self, value: float) -> bool:
+        """Tell whether a value has a density and no probability: it is between the ends, and values have no step."""
+        return self.step == 0.0 and self.lowest < value < self.highest
+
+    def _end(self, values: Any) -> Any:
+        """Return the largest numbers that are drawn for some values."""
+        return np.nextafter(values + 0.5 * self.step, -math.inf) if self.step > 0.0 else values
+
+    def nearest(self, numbers: Floats, low: float = -math.inf, high: float = math.inf) -> Floats:
+        """Return the values that are drawn for some numbers, of those within the bounds."""
+        first, last = self.within(low, high)
+        rounded = self.step * np.rint(numbers / self.step) if self.step > 0.0 else numbers
+        return np.asarray(np.clip(rounded, first, last))
+
+    def edges(self, numbers: Floats) -> Floats:
+        """Return the largest number of each cell that one of some numbers is in, each once; none of the last cell."""
+        values = np.unique(self.nearest(numbers))
+        return np.asarray(self._end(values[values < self.highest]))
