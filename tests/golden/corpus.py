@@ -75,6 +75,16 @@ def binary(n: int, columns: int, seed: int) -> pd.DataFrame:
     )
 
 
+def indicators(n: int, seed: int) -> pd.DataFrame:
+    """Return letters, three indicators of each, and what two of them tell together; a tenth of the cells is missing."""
+    r = np.random.default_rng(seed)
+    letters = r.integers(0, 4, (n, 3))
+    letters[:, 2] = np.where(r.integers(0, 10, n) < 8, letters[:, 0] ^ letters[:, 1], letters[:, 2])
+    table = pd.DataFrame({f"is {k}{'abc'[j]}": letters[:, k] == j for k in range(3) for j in range(3)}).astype(object)
+    table["first"] = np.array(list("abcd"))[letters[:, 0]]
+    return table.mask(r.integers(0, 10, table.shape) == 0, None)
+
+
 def real(load: Callable[..., object], n: int | None = None) -> pd.DataFrame:
     """Return a table of scikit-learn's, with its classes as texts."""
     table = load(as_frame=True).frame.iloc[:n].copy()  # type: ignore[attr-defined]
@@ -102,6 +112,7 @@ TABLES: dict[str, Callable[[], pd.DataFrame]] = {
     "binary 1,500 x 25": lambda: binary(1500, 25, 12),
     "binary 9,000 x 12": lambda: binary(9000, 12, 13),
     "binary 120 x 150": lambda: binary(120, 150, 14),
+    "indicators 700": lambda: indicators(700, 15),
 }
 
 # -- models --------------------------------------------------------------------------------------------------------
@@ -146,6 +157,7 @@ CASES: list[tuple[str, str]] = [
         for table in ("digits", "mixed 9,000", "mixed 20,000", "binary 9,000 x 12", "binary 120 x 150")
     ),
     ("digits", "classifier"),
+    *(("indicators 700", model) for model in ("default", "small nodes", "members", "imputer")),
 ]
 
 # -- hashes --------------------------------------------------------------------------------------------------------
