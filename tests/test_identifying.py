@@ -93,6 +93,7 @@ def test_a_column_that_no_longer_identifies_is_not_named(spn):
         spn.sample(3)
 
 
+@pytest.mark.filterwarnings("ignore::unlearnspn.errors.SameMembersWarning")
 def test_ensembles_warn():
     with pytest.warns(IdentifyingColumnWarning):
         ensemble = SPNEnsemble(n_members=2).fit(people())

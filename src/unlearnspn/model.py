@@ -43,6 +43,9 @@ from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
 
+#: More records than there can be.
+_ANY_NUMBER = (1 << 63) - 1
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -91,9 +94,11 @@ class Settings:
         return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"))
 
     def min_rows_among(self, n_records: int) -> int:
-        """Return up to how many records a node is not split if there are so many in all."""
+        """Return up to how many records a node is not split if there are so many in all; any number of one class."""
         if self.min_rows is not None:
             return self.min_rows
+        if self.target is not None:
+            return _ANY_NUMBER
         return min_rows_among(self._counted(n_records), len(self.schema.variables))
 
     def n_bins_among(self, n_records: int) -> int:

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+_LARGE = 2.0**31 - 1
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -32,6 +34,20 @@ class Grid:
     step: float
     lowest: float
     highest: float
+
+    @property
+    def described(self) -> str:
+        """The numbers on the grid in words.
+
+        >>> Grid(1.0, 0.0, math.inf).described, Grid(1.0, 0.0, 255.0).described
+        ('whole numbers from 0 on', 'whole numbers from 0 to 255')
+        """
+        what = "whole numbers" if self.step == 1.0 else f"multiples of {self.step:g}" if self.step else "numbers"
+        # The ends of large types say nothing to people.
+        ends = [end if abs(end) < _LARGE else math.inf for end in (self.lowest, self.highest)]
+        if math.isfinite(ends[0]):
+            return f"{what} from {ends[0]:g} {f'to {ends[1]:g}' if math.isfinite(ends[1]) else 'on'}"
+        return f"{what} to {ends[1]:g}" if math.isfinite(ends[1]) else what
 
     def within(self, low: float, high: float) -> tuple[float, float]:
         """Return the first and the last value between closed bounds; the first is above the last if there is none."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import conditioning, dependence, moments
 from unlearnspn.circuit.batches import Batch
+from unlearnspn.circuit.domains import Domain
 from unlearnspn.circuit.evidence import Constraints, read_evidence
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
 from unlearnspn.identifying import warn_of
@@ -193,8 +194,17 @@ def _culprits(circuit: Circuit, constraints: Constraints, evidence: Evidence | N
     """Say which columns make evidence impossible; none of them, if only all of it together is."""
     impossible = set(conditioning.impossible(circuit.layout, constraints))
     known = {name: value for name, value in (evidence or {}).items() if circuit.domains.variable(name) in impossible}
-    said = [f"column {name!r} cannot be {value!r}" for name, value in known.items()]
+    said = [
+        _refusal(circuit.domains.columns[circuit.domains.variable(name)], name, value) for name, value in known.items()
+    ]
     return f" ({', '.join(said)})" if said else ""
+
+
+def _refusal(domain: Domain, name: Any, value: Any) -> str:
+    """Say that a column cannot have some value, and what it holds if that explains it."""
+    if domain.grid is None or domain.family.is_time:
+        return f"column {name!r} cannot be {value!r}"
+    return f"column {name!r} holds {domain.grid.described}, and none is {value!r}"
 
 
 def _power(name: Any, power: Any) -> int:

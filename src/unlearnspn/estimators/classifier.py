@@ -23,10 +23,9 @@ from unlearnspn.tables.origins import Library
 class SPNClassifier(ClassifierMixin, BaseSPN):
     """A sum-product network of features and class together; it predicts the class from the features it is given.
 
-    The parameters are those of `SPN`. Where that takes the variables of a node for independent, a classifier splits its
-    records by class first: with no more than `min_rows` records it is a tree of the features for each class (naive
-    Bayes with `factorization="naive"`), with more of them a mixture of such, one for each neighbourhood. Missing
-    features are marginalised.
+    The parameters are those of `SPN`. By default the features have a tree for each class (naive Bayes with
+    `factorization="naive"`). If `min_rows` is a number and there are more records, the model is a mixture of such, one
+    for each neighbourhood of at most `min_rows` records. Missing features are marginalised.
 
     The class is one more column of the model, named as `y` is, or "target"; so all questions can be asked about it,
     too. Classes come and go with their records.

@@ -30,7 +30,7 @@ class TreeStatistics(NamedTuple):
     def merge(self, other: TreeStatistics, scope: Scope) -> TreeStatistics:
         """Return the statistics of the rows of both, which have none in common; both are of the same variables."""
         in_bins = merge_bins(self.in_bins, other.in_bins, scope, self.columns)
-        codes = np.concatenate([self.codes, other.codes], axis=1)
+        codes = np.ascontiguousarray(np.concatenate([self.codes, other.codes], axis=1))
         return TreeStatistics(codes, self.cells + other.cells, in_bins, self.columns)
 
 
@@ -47,7 +47,7 @@ def gather_statistics(data: Slice, rows: Rows) -> TreeStatistics:
 def revise_statistics(statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
     """Count rows out and others in."""
     left = _without(statistics.codes, _codes_of(data, minus))
-    codes = np.concatenate([left, _codes_of(data, plus)], axis=1)
+    codes = np.ascontiguousarray(np.concatenate([left, _codes_of(data, plus)], axis=1))
     revised = TreeStatistics(codes, statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns)
     _shift(revised, data, minus, _OUT)
     _shift(revised, data, plus, _IN)
