@@ -41,8 +41,8 @@ def test_few_records_give_naive_bayes():
 
 @pytest.mark.parametrize(
     ("load", "least"),
-    [(load_iris, 0.94), (load_wine, 0.96), (load_breast_cancer, 0.93)],
-    ids=["iris", "wine", "cancer"],
+    [(load_iris, 0.94), (load_wine, 0.96), (load_breast_cancer, 0.94), (load_digits, 0.93)],
+    ids=["iris", "wine", "cancer", "digits"],
 )
 def test_accuracy_of_the_defaults(load, least):
     data, classes = load(return_X_y=True)
