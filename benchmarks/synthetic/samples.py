@@ -12,7 +12,7 @@ from benchmarks.progress import Bar
 from benchmarks.reports import Column, Section
 from benchmarks.synthetic.models import DEFAULT, MODELS
 from benchmarks.synthetic.plan import Plan
-from benchmarks.synthetic.sdv import COPULA, REAL_ROWS, quality_of
+from benchmarks.synthetic.sdv_client import COPULA, REAL_ROWS, quality_of
 from benchmarks.synthetic.tables import Split
 
 _LABELS = {**{model: model for model in MODELS}, COPULA: "SDV's GaussianCopula", REAL_ROWS: "real rows"}

@@ -49,7 +49,7 @@ def _type(column: pd.Series) -> str:
 def _ask(python: Path, folder: Path) -> dict[str, list[float]]:
     # It must find the packages of its own environment only.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | ONE_THREAD
-    command = [str(python), "-W", "ignore", str(_PROCESS), str(folder)]
+    command = [str(python), "-P", "-W", "ignore", str(_PROCESS), str(folder)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise WorkerFailed(f"the process of SDV ended with {done.returncode}:\n{done.stderr}")
