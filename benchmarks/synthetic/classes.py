@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,10 @@ def measure_classes(plan: Plan, bar: Bar) -> Section:
     ]
     notes = [f"All with default settings; scikit-learn's are given categories as codes. {plan.note()}"]
     section = Section("classes", "Classes of rows held out", columns, notes=notes)
-    tables = [table for table in plan.tables() if table.classes is not None]
+    tables = [(table, table.classes) for table in plan.tables() if table.classes is not None]
     bar.begin("classes", len(tables))
-    for table in tables:
-        target = table.classes
-        assert target is not None
-        found = plan.over_splits(table, lambda split, seed, target=target: _scores(split, target))  # type: ignore[misc]
+    for table, target in tables:
+        found = plan.over_splits(table, partial(_scores, target))
         for name in _CLASSIFIERS:
             accuracy = found[f"{name} accuracy"]
             bound = at_least(_TARGETS[table.name]) if name == _OURS else None
@@ -67,7 +66,7 @@ def measure_classes(plan: Plan, bar: Bar) -> Section:
     return section
 
 
-def _scores(split: Split, target: str) -> dict[str, float]:
+def _scores(target: str, split: Split, seed: int) -> dict[str, float]:
     features, held_out = (frame.drop(columns=target) for frame in (split.train, split.held_out))
     numeric = set(features.select_dtypes("number").columns)
     categories = [place for place, name in enumerate(features.columns) if name not in numeric]

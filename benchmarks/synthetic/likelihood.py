@@ -74,7 +74,7 @@ def measure_outliers(plan: Plan, bar: Bar) -> Section:
     tables = plan.tables()
     bar.begin("outliers", len(tables))
     for table in tables:
-        found = plan.over_splits(table, lambda split, seed, table=table: _losses(split, table.numeric))  # type: ignore[misc]
+        found = plan.over_splits(table, _losses)
         for distance in DISTANCES:
             mean = found[f"{distance} mean"]
             cells = {"mean": Figure(mean.value, mean.std, _OUTLIER_TARGET), "quantile": found[f"{distance} quantile"]}
@@ -83,14 +83,15 @@ def measure_outliers(plan: Plan, bar: Bar) -> Section:
     return section
 
 
-def _losses(split: Split, numeric: list[str]) -> dict[str, float]:
+def _losses(split: Split, seed: int) -> dict[str, float]:
     """Return mean and quantile of the nats that are lost, by distance; a constant column has no deviations."""
     spn = SPN().fit(split.train)
     before = spn.score_samples(split.held_out)
-    deviations = {name: float(split.train[name].std()) for name in numeric}
+    numbers = split.train.select_dtypes("number")
+    means, deviations = numbers.mean().to_dict(), numbers.std().to_dict()
     found: dict[str, float] = {}
     for distance in DISTANCES:
-        far = {name: split.train[name].mean() + distance * each for name, each in deviations.items() if each > 0.0}
+        far = {str(name): means[name] + distance * each for name, each in deviations.items() if each > 0.0}
         lost = [before - spn.score_samples(split.held_out.assign(**{name: value})) for name, value in far.items()]
         found |= {f"{distance} mean": float(np.mean(lost)), f"{distance} quantile": float(np.quantile(lost, _QUANTILE))}
     return found

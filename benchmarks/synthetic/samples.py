@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def measure_quality(plan: Plan, python: Path, bar: Bar) -> Section:
     tables = plan.tables()
     bar.begin("SDMetrics", len(tables))
     for table in tables:
-        found = plan.over_splits(table, lambda split, seed: _scores(python, split, seed))
+        found = plan.over_splits(table, partial(_scores, python))
         targets = _targets(table.name, found)
         for model, label in _LABELS.items():
             cells = {key: found[f"{model} {key}"] for key in ("shapes", "trends")}
@@ -88,9 +89,7 @@ def measure_correlation(plan: Plan, bar: Bar) -> Section:
     for name in MODELS:
         off = [abs(of - real) for of, real in zip(found[name], found["data"], strict=True)]
         target = _CORRELATION_TARGET if name == DEFAULT else None
-        section.rows.append(
-            {"of": name, "correlation": Figure.of(found[name]), "off": Figure.of(off, target)},
-        )
+        section.rows.append({"of": name, "correlation": Figure.of(found[name]), "off": Figure.of(off, target)})
     return section
 
 
