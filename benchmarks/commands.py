@@ -19,7 +19,7 @@ from benchmarks.timing import one_thread
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Measure removal, training, scale, likelihood, serving, and what a user meets first.",
+    help="Measure removal, training, scale, likelihood, samples, serving, and what a user meets first.",
 )
 
 _WITHOUT_PEERS = "\n--no-peers measures without SPFlow and deeprob-kit"
@@ -48,7 +48,7 @@ Environments = Annotated[
     typer.Option(
         "--environments",
         file_okay=False,
-        help="Where SPFlow's and deeprob-kit's environments are kept; made on first use (Python 3.11).",
+        help="Where environments of other libraries are kept; made on first use (Python 3.11).",
     ),
 ]
 UsePeers = Annotated[bool, typer.Option("--peers/--no-peers", help="Measure SPFlow and deeprob-kit too.")]
@@ -211,6 +211,24 @@ def imputation(
     """Blank cells of Adult, fill them in, and compare with means and modes."""
     module = _module("imputation")
     _show(module, module.Plan(data, share, min_std, 1 if quick else seeds, quick), json, progress)
+
+
+@app.command()
+def synthetic(
+    data: Data = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many splits. [default: 5, quick: 1]")] = None,
+    peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Ask SDMetrics and SDV, too.")] = True,
+    environments: Environments = None,
+    quick: Quick = False,
+    json: Json = None,
+    progress: ShowProgress = True,
+) -> None:
+    """Measure samples, gaps, classes and outliers of the default models, beside SDV's and scikit-learn's.
+
+    Samples are judged by SDMetrics. Where its environment cannot be made, that section is left out.
+    """
+    module = _module("synthetic")
+    _show(module, module.Plan.of(data, seeds, peers, environments, quick), json, progress)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import defaults, exactness, first_use
+from benchmarks import defaults, exactness, first_use, synthetic
 from benchmarks.commands import app
 from benchmarks.datasets import ADULT, FLIGHTS
 from benchmarks.first_use import process
@@ -137,6 +137,31 @@ def test_imputation(folder):
     errors = {row["column"]: row["impute, mean"] for row in sections["imputation"]["rows"]}
     assert 0 < errors["all categories"] < 1
     assert errors["all numbers"] == errors["age (error)"]
+
+
+def test_synthetic(monkeypatch):
+    monkeypatch.setattr("benchmarks.synthetic.tables.FROM_SKLEARN", ["wine"])
+    output, sections = run("synthetic", "--no-peers", "--quick")
+    assert list(sections) == ["likelihood", "correlation", "gaps", "classes", "outliers"]
+    correlations = {row["of"]: row["correlation"]["value"] for row in sections["correlation"]["rows"]}
+    assert correlations["data"] == pytest.approx(2 / 5**0.5, abs=0.02)
+    (gaps,) = sections["gaps"]["rows"]
+    assert gaps["means"]["value"] == pytest.approx(1.0, abs=0.1)
+    assert gaps["IterativeImputer"]["value"] < gaps["means"]["value"]
+    assert gaps["ratio"]["value"] == gaps["SPNImputer"]["value"] / gaps["IterativeImputer"]["value"]
+    assert all(row["accuracy"]["value"] > 0.8 and row["log_loss"]["value"] > 0 for row in sections["classes"]["rows"])
+    assert [row["distance"] for row in sections["outliers"]["rows"]] == [10, 100, 1000]
+    assert "left out: SDMetrics and SDV, as asked for" in output
+
+
+def test_synthetic_goes_on_where_sdv_cannot_be_installed(monkeypatch):
+    def fail(*arguments):
+        raise EnvironmentFailed("pip could not install sdv; it said:\nERROR: No matching distribution found\n")
+
+    monkeypatch.setattr("benchmarks.synthetic.plan.python_of", fail)
+    plan = synthetic.Plan.of(None, None, True, None, False)
+    assert (plan.sdv, plan.parameters()["peers"]) == (None, [])
+    assert plan.left_out[-1] == "SDMetrics and SDV, ERROR: No matching distribution found"
 
 
 def test_defaults(folder, monkeypatch):

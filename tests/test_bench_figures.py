@@ -2,8 +2,10 @@
 
 import io
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -13,6 +15,7 @@ from benchmarks.machine import Machine
 from benchmarks.paper import removal, training
 from benchmarks.peers.client import Learned
 from benchmarks.printing import print_end, print_section
+from benchmarks.progress import Bar
 from benchmarks.quality import run as quality
 from benchmarks.quality.models import ENSEMBLE, TREES
 from benchmarks.reports import Column, Report, Section
@@ -21,6 +24,9 @@ from benchmarks.scale.plan import Case
 from benchmarks.scale.run import query_row, removal_row, training_row
 from benchmarks.serve.run import rate_rows
 from benchmarks.serve.scoring import Problem, Result
+from benchmarks.synthetic import Plan, likelihood, samples
+from benchmarks.synthetic.sdv_client import COPULA, REAL_ROWS, Scores
+from benchmarks.synthetic.tables import Split
 from benchmarks.vault import row_of
 
 
@@ -104,6 +110,34 @@ def test_quantiles_of_a_vault():
         "least_ms": 1.0,
         "number": 3,
     }
+
+
+def test_samples_are_to_be_better_than_the_copula(monkeypatch):
+    asked = []
+
+    def quality_of(python, split, drawn):
+        asked.append((split, drawn))
+        return {model: Scores(0.8, 0.7) for model in drawn} | {COPULA: Scores(0.9, 0.6), REAL_ROWS: Scores(1.0, 1.0)}
+
+    monkeypatch.setattr(samples, "quality_of", quality_of)
+    section = samples.measure_quality(Plan(None, ["wine", "diabetes"], seeds=2), Path("python"), Bar(shown=False))
+    rows = {(row["data"], row["model"]): row for row in section.rows}
+    assert len(rows) == 8
+    ours = rows["wine", "SPN()"]
+    assert [(ours[key].target.bound, ours[key].reached) for key in ("shapes", "trends")] == [(0.9, False), (0.6, True)]
+    assert rows["diabetes", "SPN()"]["shapes"].target is None
+    assert len(asked) == 4
+    for split, drawn in asked:
+        assert all(list(frame.columns) == list(split.train.columns) for frame in drawn.values())
+        assert {len(frame) for frame in drawn.values()} == {len(split.held_out)}
+
+
+def test_what_an_outlier_costs():
+    rows = pd.DataFrame({"x": np.linspace(-1.0, 1.0, 150), "constant": 1.0, "word": "a"})
+    losses = likelihood._losses(Split(rows, rows), 0)
+    means = [losses[f"{distance} mean"] for distance in likelihood.DISTANCES]
+    assert 0 < means[0] < means[1] < means[2]
+    assert losses["10 quantile"] >= losses["10 mean"]
 
 
 def test_a_report_shows_targets_and_leaves_out_what_was_not_measured():

@@ -69,6 +69,34 @@ SPFLOW = Peer(
         "tzdata==2024.2",
     ),
 )
+#: With SDMetrics, and without torch, which only synthesizers need that are not asked for.
+SDV = Peer(
+    "sdv",
+    "2.0.0",
+    (
+        *_COMMON,
+        "sdmetrics==0.32.0",
+        "pandas==2.2.3",
+        "pytz==2024.2",
+        "tzdata==2024.2",
+        "copulas==0.14.1",
+        "rdt==2.0.0",
+        "Faker==40.54.0",
+        "boto3==1.44.3",
+        "botocore==1.44.3",
+        "s3transfer==0.19.3",
+        "jmespath==1.1.0",
+        "urllib3==2.8.0",
+        "cloudpickle==3.1.2",
+        "graphviz==0.21",
+        "platformdirs==4.14.5",
+        "plotly==7.1.0",
+        "narwhals==2.28.0",
+        "PyYAML==6.0.3",
+        "tqdm==4.67.1",
+        "typing_extensions==4.16.0",
+    ),
+)
 DEEPROB_KIT = Peer(
     "deeprob-kit",
     "1.1.0",
@@ -84,7 +112,7 @@ DEEPROB_KIT = Peer(
         "pyparsing==3.2.3",
     ),
 )
-PEERS = (SPFLOW, DEEPROB_KIT)
+PEERS = (SPFLOW, DEEPROB_KIT, SDV)
 
 
 class EnvironmentFailed(RuntimeError):
