@@ -8,7 +8,7 @@ from benchmarks.peers.environment import SDV, python_of, why_not
 from benchmarks.synthetic.sdv_client import COPULA, REAL_ROWS, Scores, quality_of
 from benchmarks.synthetic.tables import Table
 
-pytestmark = pytest.mark.oracle
+pytestmark = pytest.mark.sdv
 
 
 def test_rows_are_judged_against_those_held_out():
