@@ -247,7 +247,7 @@ class _Tree:
                 pair = self.labels[more][row], self.labels[v][row]
                 groups.setdefault(self._values(chain, row), []).append(pair)
         found = [half_g(pairs) for pairs in groups.values()]
-        penalty = int(self.settings.penalty * 2**24 + 0.5)
+        penalty = int(min(self.settings.penalty * 2**24 + 0.5, 2.0**50))
         return sum(growth - penalty * freedom for growth, freedom in found)
 
     def _chain(self, v, length):

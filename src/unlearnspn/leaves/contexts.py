@@ -33,8 +33,8 @@ _NOT_LISTED = cython.declare(cython.longlong, -1)
 _NONE = cython.declare(cython.longlong, 0)
 #: One more than the number of contexts, as 0 stands for none.
 _ROOM = cython.declare(cython.Py_ssize_t, 256)
-#: How many fractional bits log-likelihoods have.
-_FRACTION = 24
+#: How many fractional bits log-likelihoods have; nothing grows by as much as the largest penalty.
+_FRACTION, _MOST_PENALTY = 24, 2.0**50
 
 
 def find_contexts(
@@ -79,7 +79,7 @@ class Contexts:
         self.columns, self.filled = np.empty(_ROOM * _ROOM, np.int64), np.empty(_ROOM, np.int64)
         self.siblings = np.empty(_MOST_SIBLINGS, np.int64)
         self.logs = tabulated_logs()
-        self.penalty = int(penalty * (1 << _FRACTION) + 0.5)
+        self.penalty = int(min(penalty * (1 << _FRACTION) + 0.5, _MOST_PENALTY))
 
     def ancestors(self, v: int) -> list[int]:
         """Return the ancestors that a variable depends on, the nearest first."""
