@@ -119,7 +119,7 @@ def _derive(reference, node, units):
         return leaf(reference, node.scope[0], node.rows, units)
     parts = [_derive(reference, child, units) for child in node.children]
     if node.operation == "split data":
-        return units.mixture(parts, [math.log(len(child.rows) / len(node.rows)) for child in node.children])
+        return units.mixture(parts, [log(len(child.rows) / len(node.rows)) for child in node.children])
     return units.product(parts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.leaves import check_support
 from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.model import Facts, Model, Settings
+from unlearnspn.portable_math import log
 from unlearnspn.publishing import Publication
 from unlearnspn.spn.report import Report
 from unlearnspn.subsampling import Subsampling
@@ -139,7 +139,7 @@ class Ensemble:
 
     def _mix(self) -> Circuit:
         sizes = [len(member.records) for member in self.learned]
-        weights = [math.log(size / sum(sizes)) for size in sizes]
+        weights = [log(size / sum(sizes)) for size in sizes]
         return mix([member.circuit for member in self.learned], weights, UNSEEN, self.origin)
 
     def check_support(self, table: Table) -> None:

@@ -191,7 +191,8 @@ def steps(table: pd.DataFrame, model: Model) -> Iterator[dict[str, str]]:
 
 def _hashes(model: Model, X: pd.DataFrame) -> dict[str, str]:
     probes = X.iloc[:_PROBES]
-    found = {"circuit": _hash(model.circuit_.to_json().encode())}
+    arrays = model.circuit_.layout.arrays().items()
+    found = {"circuit": _hash(b"".join(name.encode() + array.tobytes() for name, array in arrays))}
     if isinstance(model, SPNClassifier):
         return found | {"classes": _hash_numbers(model.predict_proba(probes))}
     found["densities"] = _hash_numbers(model.score_samples(probes))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.circuit import Circuit
 from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.exponentials import logarithms
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.layout import Floats, Layout, starts_of
 from unlearnspn.tables import Category, token
@@ -77,8 +78,8 @@ def _widened(layout: Layout, variable: int, own: Domain, wide: Domain, share: fl
     absent = places[:-1] == len(own.categories)
     shares = np.append(np.ones(len(absent)), share)
     shares[:-1][absent], shares[-1] = 1.0 / (absent.sum() + share), share / (absent.sum() + share)
-    with np.errstate(divide="ignore"):
-        lines = layout.categories_of(variable)[:, places] + np.log(shares)
+    logs = np.where(shares > 0.0, logarithms(shares), -np.inf)
+    lines = layout.categories_of(variable)[:, places] + logs
     return _with_parameters(layout, layout.inputs_of(variable), lines)
 
 

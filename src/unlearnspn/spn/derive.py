@@ -7,7 +7,6 @@ same digest share their expression.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 from unlearnspn.circuit.expressions import ONE, Expression, Inputs, Product, mixture, product
 from unlearnspn.circuit.scoring import PreparedTrees
 from unlearnspn.leaves.counted import counted_inputs
+from unlearnspn.portable_math import log
 from unlearnspn.slices import Rows
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Factor, Node
@@ -92,7 +92,7 @@ class Derivation:
         parts, node = [self._used[name] for name in each.parts], each.node
         if node.operation is not Operation.SPLIT_DATA:
             return product([*leaves, *parts])
-        return mixture(parts, [math.log(child.n_records / node.n_records) for child in node.children])
+        return mixture(parts, [log(child.n_records / node.n_records) for child in node.children])
 
 
 class _Pending(NamedTuple):
