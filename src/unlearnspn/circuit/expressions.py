@@ -1,4 +1,4 @@
-"""Circuits as expressions: inputs, products, mixtures and trees, pruned as they are made.
+"""Circuits as expressions: inputs, products, mixtures, trees and joint normals, pruned as they are made.
 
 An expression is immutable and may share parts with others. `layout.lower` turns it into the flat arrays that are
 executed.
@@ -40,6 +40,8 @@ class Unit(IntEnum):
     POINT = 8
     #: The log-probabilities along its edges, see `Tree`.
     TREE = 9
+    #: Means, then the lines of the factor up to the diagonal, see `Normal`.
+    NORMAL = 10
 
 
 #: Numeric distributions start with these parameters: bounds that a value must be within, and the log of the
@@ -131,10 +133,21 @@ class Tree:
     inputs: Inputs
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Normal:
+    """Several numbers that are jointly normal."""
+
+    #: The variables, in increasing order.
+    variables: npt.NDArray[np.int32]
+    mean: Parameters
+    #: The Cholesky factor of the covariances: a lower triangle L with covariances L·Lᵀ, and a positive diagonal.
+    factor: Parameters
+
+
 #: The columns of `Tree.nodes`.
 PARENT, N_STATES, N_INPUTS = 0, 1, 2
 
-Expression = Input | Product | Sum | Tree
+Expression = Input | Product | Sum | Tree | Normal
 
 #: The distribution of no variable at all.
 ONE = Product(Inputs.pack([]), ())
