@@ -103,7 +103,8 @@ class Circuit(Queries):
     def __repr__(self) -> str:
         layout, n_trees = self.layout, len(self.layout.trees)
         sums, products = (int((layout.units == kind).sum()) for kind in (Unit.SUM, Unit.PRODUCT))
-        trees = f"{n_trees} trees, " if n_trees else ""
+        n_normals = len(layout.normals)
+        trees = (f"{n_trees} trees, " if n_trees else "") + (f"{n_normals} joint normals, " if n_normals else "")
         return (
             f"<Circuit: {len(self.domains)} columns, {sums} sums, {products} products, {trees}"
             f"{len(layout.inputs)} inputs>"
@@ -225,6 +226,8 @@ class Circuit(Queries):
     def _bounds(self, variable: int) -> tuple[float, float]:
         """Return the bounds that a numeric column is known to be within."""
         layout = self.layout
+        if variable in layout.normal_variables:
+            return -math.inf, math.inf
         starts = layout.parameter_starts[layout.inputs_of(variable)]
         return float(layout.parameters[starts + LOW].min()), float(layout.parameters[starts + HIGH].max())
 

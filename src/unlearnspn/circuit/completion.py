@@ -6,6 +6,7 @@ missing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -19,9 +20,12 @@ from unlearnspn.circuit.density import n_value_lines, unit_values
 from unlearnspn.circuit.descent import Descent
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domains
-from unlearnspn.circuit.expressions import Unit
+from unlearnspn.circuit.expressions import Normal, Unit, numeric_parameters
+from unlearnspn.circuit.grid_moments import grid_moments
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.normal_completion import conditionals, draw_missing
+from unlearnspn.circuit.normal_densities import normal_values
 from unlearnspn.errors import ImpossibleEvidenceError
 
 _LEAST_SHARE = 2.0**-54
@@ -37,7 +41,9 @@ class Completer:
         self.domains = domains
         self.slots = np.where(layout.variables < 0, 0, domains.slots[layout.variables]).astype(np.int32)
         self._n_values = n_value_lines(layout)
-        self._descent = Descent(layout, self.slots)
+        #: The columns that joint normals are over, among those of numbers.
+        self._normal_slots = domains.slots[layout.normal_variables].astype(np.int32)
+        self._descent = Descent(layout, self.slots, self._normal_slots)
         self._nameless = _nameless(layout)
         self._known = _log_known(layout, self._nameless)
 
@@ -74,8 +80,26 @@ class Completer:
     def _values(self, batch: Batch, absent: Floats, maximise: bool) -> Floats:
         layout = self.layout
         values = np.empty((self._n_values, batch.n_rows))
-        unit_values(layout, self.slots, batch.numbers, batch.places, absent, maximise, values)
+        values[layout.normals] = self._normal_values(batch, maximise)
+        slots = self.slots, self._normal_slots
+        unit_values(layout, *slots, batch.numbers, batch.places, absent, maximise, values)
         return values
+
+    def _normal_values(self, batch: Batch, maximise: bool) -> Floats:
+        """Return the log-density of each row under each joint normal, at its maximum over what is missing or without."""
+        slots = self.domains.slots.astype(np.int32)
+        values = normal_values(self.layout, slots, batch.numbers)
+        if maximise and np.isnan(batch.numbers).any():
+            for number, (normal, own) in enumerate(self._normals()):
+                numbers = batch.numbers.copy()
+                numbers[own] = conditionals(normal, batch.numbers[own])[0]
+                values[number] = normal_values(self.layout, slots, numbers)[number]
+        return values
+
+    def _normals(self) -> Iterator[tuple[Normal, Places]]:
+        """Yield each joint normal, and the columns of numbers that it is over."""
+        for number, (start, end) in enumerate(pairwise(self.layout.normal_starts.tolist())):
+            yield self.layout.normal_at(number), self._normal_slots[start:end]
 
     def _sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
         return self._draw(batch, self._values(batch, self._known, maximise=False), rng)
@@ -90,12 +114,16 @@ class Completer:
     def _numbers(self, batch: Batch, chosen: Places, shares: Floats) -> Floats:
         """Draw the missing numbers from the inputs chosen for them."""
         numbers = batch.numbers.copy()
-        missing = np.isnan(numbers) & (chosen >= 0)
-        members, shares = chosen[missing].astype(np.int64), shares[missing]
-        drawn = np.empty(members.size)
+        by_normal = self.layout.units[chosen] == Unit.NORMAL
+        missing = np.isnan(numbers) & (chosen >= 0) & ~by_normal
+        members = chosen[missing].astype(np.int64)
+        drawn, own_shares = np.empty(members.size), shares[missing]
         for unit, positions, parameters in stacks(self.layout, members):
-            drawn[positions] = NUMERIC[unit].quantile(parameters, shares[positions])
+            drawn[positions] = NUMERIC[unit].quantile(parameters, own_shares[positions])
         numbers[missing] = drawn
+        for unit, (normal, own) in zip(self.layout.normals.tolist(), self._normals(), strict=True):
+            here = np.ix_(own, np.flatnonzero(chosen[own[0]] == unit))
+            numbers[here] = draw_missing(normal, batch.numbers[here], shares[here])
         return numbers
 
     def _maximum(self, batch: Batch, peaks: Floats, modes: Floats) -> Batch:
@@ -103,6 +131,9 @@ class Completer:
         chosen, best = self._nothing_chosen(batch), np.full_like(batch.places, -1)
         self._descent.choose_best(values, chosen, best)
         numbers = np.where(np.isnan(batch.numbers) & (chosen >= 0), modes[chosen], batch.numbers)
+        for unit, (normal, own) in zip(self.layout.normals.tolist(), self._normals(), strict=True):
+            here = np.ix_(own, np.flatnonzero(chosen[own[0]] == unit))
+            numbers[here] = conditionals(normal, batch.numbers[here])[0]
         # A mode that is no place may be too large for one.
         best_places = np.where(best >= 0, modes[best], -1.0).astype(np.int32)
         places = np.where(batch.places < 0, best_places, batch.places)
@@ -130,8 +161,23 @@ class Completer:
         starts = self._category_starts
         values = self._values(batch, np.zeros(len(self.layout)), maximise=False)
         numbers, shares = np.zeros_like(batch.numbers), np.zeros((starts[-1], batch.n_rows))
-        self._descent.follow_all(values, means, starts, numbers, shares)
+        of_normals = np.zeros((len(self.layout.normals), batch.n_rows))
+        self._descent.follow_all(values, means, starts, numbers, shares, of_normals)
+        for flow, (normal, own) in zip(of_normals, self._normals(), strict=True):
+            rows = np.flatnonzero(flow)
+            numbers[np.ix_(own, rows)] += flow[rows] * self._normal_means(normal, batch.numbers[np.ix_(own, rows)])
         return numbers, shares
+
+    def _normal_means(self, normal: Normal, values: Floats) -> Floats:
+        """Return the expectation of each variable of a joint normal given what is known of its row."""
+        means, deviations = conditionals(normal, values)
+        for line, variable in enumerate(normal.variables.tolist()):
+            grid, missing = self.domains.columns[variable].grid, np.isnan(values[line])
+            if grid is not None and missing.any():
+                own_means, own_deviations = means[line, missing], deviations[line, missing]
+                lines = np.array([numeric_parameters(*pair) for pair in zip(own_means, own_deviations, strict=True)])
+                means[line, missing] = grid_moments(Unit.GAUSSIAN, lines, grid, 1, 0.0)
+        return means
 
     def _mean(self, batch: Batch, means: Floats) -> Batch:
         numbers, shares = self._shares(batch, means)

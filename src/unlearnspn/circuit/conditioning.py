@@ -10,9 +10,10 @@ import numpy.typing as npt
 from unlearnspn.circuit.density import combine, n_value_lines
 from unlearnspn.circuit.distributions import NUMERIC, cut_off, log_mass
 from unlearnspn.circuit.evidence import Between, Constraint, Constraints, Equals, OneOf
-from unlearnspn.circuit.expressions import N_STATES, ONE, Expression, Input, Unit, numeric_point
+from unlearnspn.circuit.expressions import N_STATES, ONE, Expression, Input, Normal, Unit, numeric_point
 from unlearnspn.circuit.inputs import add_input
 from unlearnspn.circuit.layout import Floats, Layout, lift, lower
+from unlearnspn.circuit.normal_evidence import given, log_value, restricted
 from unlearnspn.circuit.tree_nodes import table_sizes
 from unlearnspn.errors import ImpossibleEvidenceError
 
@@ -33,6 +34,10 @@ def log_probabilities(layout: Layout, cases: Iterable[Constraints], *, events: b
                 evaluated[key] = members, _log_values(layout, members, constraint, events)
             members, own = evaluated[key]
             values[members, number] = own
+    for unit, normal in _normals(layout):
+        for number, constraints in enumerate(cases):
+            known = _of_normal(normal, constraints)
+            values[unit, number] = log_value(normal, known, events) if known else 0.0
     combine(layout, values)
     return np.asarray(values[len(layout) - 1])
 
@@ -43,6 +48,8 @@ def condition(layout: Layout, constraints: Constraints, *, events: bool = False)
         return layout
     values = np.zeros((n_value_lines(layout), 1))
     changed: dict[int, Input] = {}
+    changed_normals: dict[int, Expression] = {}
+    measures: dict[int, float] = {}
     for variable, constraint in constraints.items():
         members = layout.inputs_of(variable)
         own = _log_values(layout, members, constraint, events)
@@ -50,11 +57,18 @@ def condition(layout: Layout, constraints: Constraints, *, events: bool = False)
         changed.update(_given(layout, members[possible], constraint, own[possible]))
         # Far from the data log-densities are so large that all else gets lost beside them. Only differences count here:
         # the likeliest input is the measure, as every part of a sum has one input of the variable.
-        values[members, 0] = own - own.max() if possible.any() else own
+        measures[variable] = float(own.max()) if possible.any() else 0.0
+        values[members, 0] = own - measures[variable]
+    for unit, normal in _normals(layout):
+        known = _of_normal(normal, constraints)
+        own_value = log_value(normal, known, events) if known else 0.0
+        values[unit, 0] = own_value - sum(measures[variable] for variable in known)
+        if known and own_value > -np.inf:
+            changed_normals[unit] = given(normal, known)
     combine(layout, values)
     if values[len(layout) - 1, 0] == -np.inf:
         raise ImpossibleEvidenceError("the evidence has probability 0 under the model: nothing can be said given it")
-    return lower(lift(_reweighed(layout, values[:, 0]), changed.get))
+    return lower(lift(_reweighed(layout, values[:, 0]), changed.get, normal=changed_normals.get))
 
 
 def impossible(layout: Layout, constraints: Constraints) -> list[int]:
@@ -71,7 +85,18 @@ def marginal(layout: Layout, variables: list[int]) -> Layout:
         place = places.get(part.variable)
         return ONE if place is None else Input(part.unit, place, part.parameters)
 
-    return lower(lift(layout, change))
+    return lower(lift(layout, change, normal=lambda unit, part: restricted(part, places)))
+
+
+def _normals(layout: Layout) -> Iterator[tuple[int, Normal]]:
+    """Yield each joint normal with its unit."""
+    for number, unit in enumerate(layout.normals.tolist()):
+        yield unit, layout.normal_at(number)
+
+
+def _of_normal(normal: Normal, constraints: Constraints) -> Constraints:
+    """Return the constraints on the variables of a joint normal."""
+    return {v: constraints[v] for v in normal.variables.tolist() if v in constraints}
 
 
 def stacks(layout: Layout, members: Members) -> Iterator[tuple[Unit, npt.NDArray[np.int64], Floats]]:

@@ -1,5 +1,6 @@
 from unlearnspn.circuit.inputs cimport Rows
 from unlearnspn.circuit.log_sums cimport Parts
+from unlearnspn.circuit.normal_densities cimport NormalDensities
 from unlearnspn.circuit.tree_lookup cimport Workspace
 from unlearnspn.circuit.tree_lookups cimport TreeLookups
 from unlearnspn.circuit.tree_messages cimport TreeArrays
@@ -14,6 +15,8 @@ cdef struct Block:
     Py_ssize_t n_rows
     # Room for as many numbers as `Evaluator.room` says, for each row.
     double* room
+    # Room for joint normals.
+    double* normal_room
 
 
 cdef class Evaluator:
@@ -31,6 +34,7 @@ cdef class Evaluator:
     cdef Py_ssize_t n_lines
     cdef Py_ssize_t room
     cdef TreeArrays trees
+    cdef NormalDensities normals
     cdef double* line(self, Py_ssize_t unit, Block block) noexcept nogil
     cdef Parts parts(self, Py_ssize_t unit, Block block) noexcept nogil
     cdef void evaluate(self, TreeLookups lookup, Rows rows, Block block, Workspace* workspace) noexcept nogil

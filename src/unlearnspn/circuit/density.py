@@ -16,10 +16,11 @@ from cython.cimports.unlearnspn.circuit.density import Block
 from cython.cimports.unlearnspn.circuit.inputs import Rows, add_to_rows
 from cython.cimports.unlearnspn.circuit.log_densities import Numbers
 from cython.cimports.unlearnspn.circuit.log_sums import Parts, add_up, compare_parts, pick_best
+from cython.cimports.unlearnspn.circuit.normal_densities import NormalDensities
 from cython.cimports.unlearnspn.circuit.tree_lookup import Workspace
 from cython.cimports.unlearnspn.circuit.tree_lookups import TreeLookups
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines, TreeArrays
-from cython.cimports.unlearnspn.const_types import const_float64, const_int32
+from cython.cimports.unlearnspn.const_types import const_float64, const_int32, const_int64
 
 from unlearnspn.circuit.expressions import N_STATES, Unit
 from unlearnspn.circuit.inputs import Floats, Places
@@ -30,6 +31,7 @@ _SUM = cython.declare(cython.int, int(Unit.SUM))
 _PRODUCT = cython.declare(cython.int, int(Unit.PRODUCT))
 _CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
 _TREE = cython.declare(cython.int, int(Unit.TREE))
+_NORMAL = cython.declare(cython.int, int(Unit.NORMAL))
 #: About how many numbers the values of a block may take: they should stay in the processor's cache.
 _BLOCK_CELLS = cython.declare(cython.Py_ssize_t, 1 << 16)
 _SMALLEST_BLOCK = cython.declare(cython.Py_ssize_t, 16)
@@ -41,11 +43,18 @@ _LARGEST_BLOCK = cython.declare(cython.Py_ssize_t, 512)
 class Evaluator:
     """A circuit prepared for the evaluation of its units, as a schedule says.
 
-    `slots` has the line of each input's variable among the columns of its kind, and the number of each tree. `trees`
-    are what is inside these, unless they are evaluated by somebody else.
+    `slots` has the line of each input's variable among the columns of its kind, and the number of each tree and of each
+    joint normal. `trees` are what is inside of trees, unless they are evaluated by somebody else; likewise `normals`.
     """
 
-    def __init__(self, layout: Layout, slots: Indices, schedule: Schedule, trees: TreeArrays | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        slots: Indices,
+        schedule: Schedule,
+        trees: TreeArrays | None = None,
+        normals: NormalDensities | None = None,
+    ) -> None:
         self.units = layout.units
         self.slots = slots
         self.child_starts = layout.child_starts
@@ -57,7 +66,7 @@ class Evaluator:
         self.lines = schedule.lines
         self.child_lines = schedule.lines[layout.children].astype(np.int32)
         self.n_lines = schedule.n_lines
-        self.trees = cast(TreeArrays, trees)
+        self.trees, self.normals = cast(TreeArrays, trees), cast(NormalDensities, normals)
         self.room = max(2 + int(np.diff(layout.child_starts).max()), 0 if trees is None else trees.room)
 
     def log_density(
@@ -78,7 +87,9 @@ class Evaluator:
         width: cython.Py_ssize_t = min(max(_BLOCK_CELLS // n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK, n_rows)
         memory: cython.double[::1] = np.empty((self.n_lines + self.room) * width)
         values = cython.address(memory[0])
-        block: Block = Block(values, width, first_row, width, values + self.n_lines * width)
+        for_normals: cython.double[::1] = np.empty(self.normals.room(width))
+        room = values + self.n_lines * width
+        block: Block = Block(values, width, first_row, width, room, cython.address(for_normals[0]))
         workspace = cython.declare(Workspace)
         held = lookup.hold(width)
         lookup.point(held, width, cython.address(workspace))
@@ -128,6 +139,9 @@ class Evaluator:
                 self.multiply(u, rows, block)
             elif self.units[u] == _TREE:
                 lookup.evaluate(self.slots[u], self.line(u, block), workspace)
+            elif self.units[u] == _NORMAL:
+                own = self.line(u, block)
+                self.normals.evaluate(self.slots[u], rows, block.start, block.n_rows, own, block.normal_room)
             else:
                 _fill(self.line(u, block), block.n_rows, 0.0)
                 self.add(u, rows, block, self.line(u, block))
@@ -205,6 +219,8 @@ def n_value_lines(layout: Layout) -> int:
 def combine(layout: Layout, values: Floats) -> None:
     """Write the values of all units but inputs, and of states of trees, [unit, case], from those of the inputs.
 
+    Joint normals are inputs here.
+
     There are as many lines as `n_value_lines` says.
     """
     evaluator: Evaluator = Evaluator(layout, layout.variables, Schedule.of_every_unit(layout), TreeArrays(layout))
@@ -215,7 +231,7 @@ def combine(layout: Layout, values: Floats) -> None:
     width: cython.Py_ssize_t = min(n_cases, _LARGEST_BLOCK)
     room: cython.double[::1] = np.empty(evaluator.room * width)
     nothing: Rows = Rows(cython.NULL, cython.NULL, 0)
-    block: Block = Block(cython.address(cases[0, 0]), n_cases, 0, width, cython.address(room[0]))
+    block: Block = Block(cython.address(cases[0, 0]), n_cases, 0, width, cython.address(room[0]), cython.NULL)
     with cython.nogil:
         while block.start < n_cases:
             block.n_rows = min(width, n_cases - block.start)
@@ -227,6 +243,7 @@ def combine(layout: Layout, values: Floats) -> None:
 def unit_values(
     layout: Layout,
     slots: Indices,
+    normal_slots: Indices,
     numbers: Floats,
     places: Places,
     absent: Floats,
@@ -235,13 +252,16 @@ def unit_values(
 ) -> None:
     """Write the value of every unit for each row, [unit, row]; `absent` is that of an input whose value is missing.
 
-    There are as many lines as `n_value_lines` says; after those of units come those of states of trees.
+    There are as many lines as `n_value_lines` says; after those of units come those of states of trees. Those of joint
+    normals are there already.
 
     Values are relative to the largest that any input of the same number has: all parts of a sum have one such input,
     so they compare as they would, and log-densities far from the data do not outweigh everything else.
     Where a sum is to `maximise`, its value is that of the best part.
     """
     evaluator: Evaluator = Evaluator(layout, slots, Schedule.of_every_unit(layout), TreeArrays(layout))
+    of_normals: const_int32[::1] = normal_slots
+    normal_starts: const_int64[::1] = layout.normal_starts
     number_lines: const_float64[:, ::1] = numbers
     place_lines: const_int32[:, ::1] = places
     missing_values: const_float64[::1] = absent
@@ -252,12 +272,12 @@ def unit_values(
     rows: Rows = Rows(cython.address(number_lines[0, 0]), cython.address(place_lines[0, 0]), number_lines.shape[1])
     width: cython.Py_ssize_t = min(n_rows, _LARGEST_BLOCK)
     room: cython.double[::1] = np.empty(max(evaluator.room, number_lines.shape[0]) * width)
-    block: Block = Block(cython.address(result[0, 0]), n_rows, 0, width, cython.address(room[0]))
+    block: Block = Block(cython.address(result[0, 0]), n_rows, 0, width, cython.address(room[0]), cython.NULL)
     with cython.nogil:
         while block.start < n_rows:
             block.n_rows = min(width, n_rows - block.start)
             _evaluate_inputs(evaluator, rows, block, cython.address(missing_values[0]))
-            _compare_with_largest(evaluator, rows, block, number_lines.shape[0])
+            _compare_with_largest(evaluator, of_normals, normal_starts, rows, block, number_lines.shape[0])
             evaluator.combine(rows, block, maximise)
             block.start += block.n_rows
             block.values += block.n_rows
@@ -272,7 +292,7 @@ def _evaluate_inputs(evaluator: Evaluator, rows: Rows, block: Block, absent: Num
     r: cython.Py_ssize_t
     is_missing: cython.bint
     for u in range(evaluator.units.shape[0]):
-        if evaluator.units[u] <= _PRODUCT or evaluator.units[u] == _TREE:
+        if evaluator.units[u] <= _PRODUCT or evaluator.units[u] >= _TREE:
             continue
         total = evaluator.line(u, block)
         _fill(total, block.n_rows, 0.0)
@@ -290,10 +310,22 @@ def _evaluate_inputs(evaluator: Evaluator, rows: Rows, block: Block, absent: Num
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _compare_with_largest(evaluator: Evaluator, rows: Rows, block: Block, n_lines: cython.Py_ssize_t) -> cython.void:
-    """Subtract from the values of inputs over a number that is known the largest of them, if there is one."""
+def _compare_with_largest(
+    evaluator: Evaluator,
+    normal_slots: const_int32[::1],
+    normal_starts: const_int64[::1],
+    rows: Rows,
+    block: Block,
+    n_lines: cython.Py_ssize_t,
+) -> cython.void:
+    """Subtract from the values of inputs over a number that is known the largest of them, if there is one.
+
+    Joint normals are over several numbers.
+    """
     u: cython.Py_ssize_t
+    i: cython.Py_ssize_t
     r: cython.Py_ssize_t
+    normal: cython.Py_ssize_t = 0
     _fill(block.room, n_lines * block.n_rows, -INFINITY)
     for u in range(evaluator.units.shape[0]):
         if _CATEGORICAL < evaluator.units[u] < _TREE:
@@ -303,12 +335,25 @@ def _compare_with_largest(evaluator: Evaluator, rows: Rows, block: Block, n_line
                 largest[r] = values[r] if values[r] > largest[r] else largest[r]
     for u in range(evaluator.units.shape[0]):
         if _CATEGORICAL < evaluator.units[u] < _TREE:
-            largest = block.room + evaluator.slots[u] * block.n_rows
-            values = evaluator.line(u, block)
-            numbers = rows.numbers + evaluator.slots[u] * rows.n_rows + block.start
-            for r in range(block.n_rows):
-                if largest[r] > -INFINITY and not isnan(numbers[r]):
-                    values[r] -= largest[r]
+            _subtract(evaluator.line(u, block), evaluator.slots[u], rows, block)
+        elif evaluator.units[u] == _NORMAL:
+            for i in range(normal_starts[normal], normal_starts[normal + 1]):
+                _subtract(evaluator.line(u, block), normal_slots[i], rows, block)
+            normal += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _subtract(values: cython.p_double, slot: cython.Py_ssize_t, rows: Rows, block: Block) -> cython.void:
+    """Subtract the largest value of an input over a number, where that is known."""
+    r: cython.Py_ssize_t
+    largest = block.room + slot * block.n_rows
+    numbers = rows.numbers + slot * rows.n_rows + block.start
+    for r in range(block.n_rows):
+        if largest[r] > -INFINITY and not isnan(numbers[r]):
+            values[r] -= largest[r]
 
 
 @cython.cfunc

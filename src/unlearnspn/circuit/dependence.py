@@ -18,6 +18,7 @@ from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
+from unlearnspn.circuit.normal_boxes import cell_probabilities
 from unlearnspn.circuit.layout import Layout, unrolled
 from unlearnspn.circuit.passes import unit_shares
 
@@ -33,12 +34,13 @@ _CELLS = 1 << 22
 def mutual_information(layout: Layout, domains: Domains, first: int, second: int, n_parts: int) -> float:
     """Return the mutual information of two columns in nats; numbers are divided into parts of equal probability."""
     pair, columns = unrolled(marginal(layout, [first, second])), domains.restricted([first, second])
-    if pair.units[-1] != Unit.SUM:  # they are independent
+    if pair.units[-1] == Unit.PRODUCT:  # they are independent
         return 0.0
     products = _Products.of(pair)
     sizes = [n_parts if columns.is_numeric[side] else len(columns.columns[side].categories) for side in (0, 1)]
     _require_feasible(pair, products, columns.names, sizes)
-    return _information(products.weights, *(_factors(pair, columns, side, n_parts, products) for side in (0, 1)))
+    factors = [_factors(pair, columns, side, n_parts, products) for side in (0, 1)]
+    return _information(products.weights, *factors, _of_normals(pair, columns, n_parts))
 
 
 class _Products(NamedTuple):
@@ -123,10 +125,8 @@ def _of_parts(pair: Layout, members: npt.NDArray[np.int64], domain: Domain, side
 
     Values on a grid are not divided, so that parts may be fewer, and not quite as probable as each other.
     """
-    edges = quantiles(pair, side, np.arange(1, n_parts) / n_parts)
-    if domain.grid is not None:
-        edges = domain.grid.edges(edges)
-        n_parts = len(edges) + 1
+    edges = _edges(pair, domain, side, n_parts)
+    n_parts = len(edges) + 1
     low = np.append(-math.inf, np.nextafter(edges, math.inf))
     high = np.append(edges, math.inf)
     result = np.empty((len(members), n_parts))
@@ -138,17 +138,35 @@ def _of_parts(pair: Layout, members: npt.NDArray[np.int64], domain: Domain, side
     return result
 
 
-def _information(weights: Floats, first: Floats, second: Floats) -> float:
-    """Return the mutual information of the joint table, some lines of it at a time."""
+def _edges(pair: Layout, domain: Domain, side: int, n_parts: int) -> Floats:
+    """Return the largest number of each part of a column but the last."""
+    edges = quantiles(pair, side, np.arange(1, n_parts) / n_parts)
+    return edges if domain.grid is None else domain.grid.edges(edges)
+
+
+def _of_normals(pair: Layout, columns: Domains, n_parts: int) -> Floats:
+    """Return what joint normals contribute to the joint table; 0 if there are none."""
+    total = np.zeros((1, 1))
+    if len(pair.normals):
+        edges = [_edges(pair, columns.columns[side], side, n_parts) for side in (0, 1)]
+        for number, share in enumerate(unit_shares(pair)[pair.normals].tolist()):
+            total = total + share * cell_probabilities(pair.normal_at(number), *edges)
+    return total
+
+
+def _information(weights: Floats, first: Floats, second: Floats, more: Floats) -> float:
+    """Return the mutual information of the joint table, some lines of it at a time; `more` is added to the table."""
     second = weights[:, None] * second
+    more = np.broadcast_to(more, (first.shape[1], second.shape[1]))
     # What is left out, such as categories that cannot be, leaves less than the whole.
-    total = float(first.sum(axis=1) @ second.sum(axis=1))
+    total = float(first.sum(axis=1) @ second.sum(axis=1) + more.sum())
     if total == 0.0:  # a column that is known to be none of its categories tells nothing
         return 0.0
-    of_first, of_second = second.sum(axis=1) @ first / total, first.sum(axis=1) @ second / total
+    of_first = (second.sum(axis=1) @ first + more.sum(axis=1)) / total
+    of_second = (first.sum(axis=1) @ second + more.sum(axis=0)) / total
     height, results = max(1, _CELLS // second.shape[1]), []
     for start in range(0, first.shape[1], height):
-        joint = first[:, start : start + height].T @ second / total
+        joint = (first[:, start : start + height].T @ second + more[start : start + height]) / total
         expected = of_first[start : start + height, None] * of_second
         possible = (joint > 0.0) & (expected > 0.0)
         results.append(float((joint[possible] * np.log(joint[possible] / expected[possible])).sum()))
@@ -156,16 +174,17 @@ def _information(weights: Floats, first: Floats, second: Floats) -> float:
     return max(0.0, math.fsum(results))
 
 
-def input_shares(layout: Layout, variable: int) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the inputs of a variable, and the weight of each in the distribution of that variable alone."""
-    members = layout.inputs_of(variable)
-    return members, unit_shares(layout)[members]
+def input_shares(layout: Layout, variable: int) -> tuple[Layout, npt.NDArray[np.int64], Floats]:
+    """Return the circuit of one variable alone, its inputs, and the weight of each."""
+    alone = marginal(layout, [variable])
+    members = alone.inputs_of(0)
+    return alone, members, unit_shares(alone)[members]
 
 
 def quantiles(layout: Layout, variable: int, shares: Floats) -> Floats:
     """Return where a numeric variable reaches some shares of its probability, by bisection."""
-    members, weights = input_shares(layout, variable)
-    groups = list(stacks(layout, members))
+    alone, members, weights = input_shares(layout, variable)
+    groups = list(stacks(alone, members))
     extremes = np.concatenate(
         [
             NUMERIC[unit].quantile(parameters, np.full(len(parameters), share))

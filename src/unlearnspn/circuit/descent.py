@@ -22,6 +22,7 @@ _SUM = cython.declare(cython.int, int(Unit.SUM))
 _PRODUCT = cython.declare(cython.int, int(Unit.PRODUCT))
 _CATEGORICAL = cython.declare(cython.int, int(Unit.CATEGORICAL))
 _TREE = cython.declare(cython.int, int(Unit.TREE))
+_NORMAL = cython.declare(cython.int, int(Unit.NORMAL))
 
 
 @cython.cclass
@@ -37,8 +38,12 @@ class Descent:
     parameters: const_float64[::1]
     trees: TreeArrays
     most_terms: cython.Py_ssize_t
+    # The number of each joint normal, by unit, and the columns of numbers that each is over.
+    normal_numbers: const_int64[::1]
+    normal_starts: const_int64[::1]
+    normal_slots: const_int32[::1]
 
-    def __init__(self, layout: Layout, slots: Indices) -> None:
+    def __init__(self, layout: Layout, slots: Indices, normal_slots: Indices) -> None:
         self.units = layout.units
         self.slots = slots
         self.child_starts = layout.child_starts
@@ -47,6 +52,8 @@ class Descent:
         self.parameter_starts = layout.parameter_starts
         self.parameters = layout.parameters
         self.trees = TreeArrays(layout)
+        self.normal_numbers = np.cumsum(layout.units == Unit.NORMAL) - 1
+        self.normal_starts, self.normal_slots = layout.normal_starts, normal_slots
         self.most_terms = max(np.diff(layout.child_starts).max(), np.diff(layout.parameter_starts).max())
 
     def choose_at_random(
@@ -119,8 +126,21 @@ class Descent:
                 for i in range(count):
                     terms[i] = self.parameters[first + i]
                 places[self.slots[u], r] = _draw(terms, count, random(bits))
+            elif self.units[u] == _NORMAL:
+                self._choose_normal(u, chosen, r)
             else:
                 chosen[self.slots[u], r] = u
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def _choose_normal(self, u: cython.Py_ssize_t, chosen: cython.int[:, ::1], r: cython.Py_ssize_t) -> cython.void:
+        """Choose a joint normal for all of its columns."""
+        i: cython.Py_ssize_t
+        normal: cython.Py_ssize_t = self.normal_numbers[u]
+        for i in range(self.normal_starts[normal], self.normal_starts[normal + 1]):
+            chosen[self.normal_slots[i], r] = u
 
     @cython.cfunc
     @cython.nogil
@@ -224,6 +244,8 @@ class Descent:
                         waiting += 1
             elif self.units[u] == _CATEGORICAL:
                 best[self.slots[u], r] = u
+            elif self.units[u] == _NORMAL:
+                self._choose_normal(u, chosen, r)
             else:
                 chosen[self.slots[u], r] = u
 
@@ -246,17 +268,19 @@ class Descent:
         category_starts: const_int64[::1],
         numbers: cython.double[:, ::1],
         shares: cython.double[:, ::1],
+        of_normals: cython.double[:, ::1],
     ) -> None:
         """Sum up means and probabilities of categories over all inputs, each by its share given the row.
 
-        `numbers` are [slot, row], `shares` [category, row]: those of a slot start where `category_starts` says.
+        `numbers` are [slot, row], `shares` [category, row]: those of a slot start where `category_starts` says. Of each
+        joint normal write its share, [normal, row].
         """
         r: cython.Py_ssize_t
         terms: cython.double[::1] = np.empty(self.most_terms)
         flows: cython.double[::1] = np.empty(self.trees.n_lines)
         with cython.nogil:
             for r in range(values.shape[1]):
-                self._follow_row(values, means, category_starts, numbers, shares, terms, flows, r)
+                self._follow_row(values, means, category_starts, numbers, shares, of_normals, terms, flows, r)
 
     @cython.cfunc
     @cython.nogil
@@ -268,6 +292,7 @@ class Descent:
         category_starts: const_int64[::1],
         numbers: cython.double[:, ::1],
         shares: cython.double[:, ::1],
+        of_normals: cython.double[:, ::1],
         terms: cython.double[::1],
         flows: cython.double[::1],
         r: cython.Py_ssize_t,
@@ -299,6 +324,8 @@ class Descent:
                 start, first = category_starts[self.slots[u]], self.parameter_starts[u]
                 for i in range(self.parameter_starts[u + 1] - first - 1):
                     shares[start + i, r] += flow * exp(self.parameters[first + i] - values[u, r])
+            elif self.units[u] == _NORMAL:
+                of_normals[self.normal_numbers[u], r] = flow
             else:
                 numbers[self.slots[u], r] += flow * means[u]
 

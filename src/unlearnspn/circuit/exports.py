@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Unit
+from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Normal, Unit
+from unlearnspn.circuit.joint_normals import covariances
 from unlearnspn.circuit.layout import Layout, unrolled
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Category
@@ -34,7 +35,10 @@ _SHOWN_CATEGORIES = 4
 def plain_units(circuit: Circuit) -> list[dict[str, Any]]:
     """Return every unit as a dictionary, children before parents; sums and products in place of trees."""
     layout, names = unrolled(circuit.layout), circuit.domains.names
-    return [_plain(layout, number, Unit(unit), names) for number, unit in enumerate(layout.units.tolist())]
+    units = [_plain(layout, number, Unit(unit), names) for number, unit in enumerate(layout.units.tolist())]
+    for number, unit in enumerate(layout.normals.tolist()):
+        units[unit] = _plain_normal(layout.normal_at(number), names)
+    return units
 
 
 def to_json(circuit: Circuit) -> str:
@@ -88,6 +92,8 @@ def _plain(layout: Layout, number: int, unit: Unit, names: list[str]) -> dict[st
         start, end = layout.child_starts[number], layout.child_starts[number + 1]
         weights = {"weights": np.exp(layout.log_weights[start:end]).tolist()} if unit is Unit.SUM else {}
         return kind | {"children": layout.children_of(number).tolist()} | weights
+    if unit is Unit.NORMAL:
+        return kind
     column = {"column": names[layout.variables[number]]}
     parameters = layout.parameters_of(number).tolist()
     if unit is Unit.CATEGORICAL:
@@ -100,6 +106,16 @@ def _plain(layout: Layout, number: int, unit: Unit, names: list[str]) -> dict[st
     return kind | column | bounds | own
 
 
+def _plain_normal(normal: Normal, names: list[str]) -> dict[str, Any]:
+    columns = [names[variable] for variable in normal.variables.tolist()]
+    return {
+        "kind": "normal",
+        "columns": columns,
+        "mean": normal.mean.tolist(),
+        "covariance": covariances(normal).tolist(),
+    }
+
+
 def _finite(bound: float) -> float | None:
     return None if math.isinf(bound) else bound
 
@@ -109,6 +125,9 @@ def _style(circuit: Circuit, unit: dict[str, Any]) -> str:
         return 'label="+", shape=circle'
     if unit["kind"] == "product":
         return 'label="*", shape=circle'
+    if unit["kind"] == "normal":
+        pairs = zip(unit["columns"], unit["mean"], strict=True)
+        return f"label={_quoted(chr(10).join(f'{name} (normal) mean {mean:.4g}' for name, mean in pairs))}, shape=box"
     return f"label={_quoted(_label(circuit, unit))}, shape=box"
 
 

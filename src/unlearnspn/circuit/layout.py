@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Input, Inputs, Product, Sum, Tree, Unit, mixture, product
+from unlearnspn.circuit.expressions import Expression, Input, Inputs, Normal, Product, Sum, Tree, Unit, mixture, product
 from unlearnspn.circuit.tree_nodes import TreeNode, prune, unpack, unroll
 
 Units = npt.NDArray[np.uint8]
@@ -42,6 +42,9 @@ class Layout:
     #: The nth tree has the nodes `tree_nodes[tree_starts[n]:tree_starts[n + 1]]`, see `Tree`.
     tree_starts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
     tree_nodes: Indices = field(default_factory=lambda: np.zeros((0, 3), np.int32))
+    #: The nth joint normal has the variables `normal_variables[normal_starts[n]:normal_starts[n + 1]]`.
+    normal_starts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    normal_variables: Indices = field(default_factory=lambda: np.zeros(0, np.int32))
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -55,9 +58,10 @@ class Layout:
         return len(self.units)
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
-        """Return the arrays by name; those of trees only if there are any."""
+        """Return the arrays by name; those of trees and of joint normals only if there are any."""
         arrays = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: array for name, array in arrays.items() if len(self.tree_nodes) or name not in TREE_ARRAYS}
+        left_out = (() if len(self.tree_nodes) else TREE_ARRAYS) + (() if len(self.normals) else NORMAL_ARRAYS)
+        return {name: array for name, array in arrays.items() if name not in left_out}
 
     def same(self, other: Layout) -> bool:
         """Tell whether both hold the same bits."""
@@ -96,6 +100,19 @@ class Layout:
         """Return the lines of a tree's nodes, given its number among the trees."""
         return self.tree_nodes[self.tree_starts[tree] : self.tree_starts[tree + 1]]
 
+    @cached_property
+    def normals(self) -> npt.NDArray[np.int64]:
+        """The units that are joint normals."""
+        return np.flatnonzero(self.units == Unit.NORMAL)
+
+    def normal_at(self, number: int) -> Normal:
+        """Return a joint normal, given its number among them."""
+        variables = self.normal_variables[self.normal_starts[number] : self.normal_starts[number + 1]]
+        own, n = self.parameters_of(int(self.normals[number])), len(variables)
+        factor = np.zeros((n, n))
+        factor[np.tril_indices(n)] = own[n:]
+        return Normal(variables, own[:n], factor)
+
     def inputs_of(self, variable: int) -> npt.NDArray[np.int64]:
         """Return the inputs of one variable."""
         return np.flatnonzero(self.variables == variable)
@@ -108,6 +125,7 @@ class Layout:
 
 
 TREE_ARRAYS = ("tree_starts", "tree_nodes")
+NORMAL_ARRAYS = ("normal_starts", "normal_variables")
 
 
 def is_input(units: Units) -> npt.NDArray[np.bool_]:
@@ -130,6 +148,7 @@ def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
     places: dict[int, int] = {}
     units: list[Inputs] = []
     trees: list[Tree] = []
+    normals: list[Normal] = []
     children, child_counts, log_weights = array("i"), array("q"), array("d")
     n_units = 0
     for part in _children_first(root):
@@ -144,6 +163,10 @@ def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
             units.append(_TREE)
             trees.append(part)
             child_counts.append(0)
+        elif isinstance(part, Normal):
+            units.append(_normal_line(part))
+            normals.append(part)
+            child_counts.append(0)
         else:
             n_inputs = part.inputs.number
             inner = part.inner if isinstance(part, Product) else ()
@@ -157,7 +180,8 @@ def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
             n_units += n_inputs
         places[id(part)] = n_units
         n_units += 1
-    return _layout(units, child_counts, children, log_weights), trees
+    layout = _layout(units, child_counts, children, log_weights)
+    return (_with_normals(layout, normals) if normals else layout), trees
 
 
 def outline_of(layout: Layout) -> tuple[Layout, list[Tree]]:
@@ -181,6 +205,8 @@ def outline_of(layout: Layout) -> tuple[Layout, list[Tree]]:
         layout.log_weights[users != Unit.TREE],
         starts_of(parameter_counts[keep]),
         layout.parameters[np.repeat(is_plain, counts)],
+        normal_starts=layout.normal_starts,
+        normal_variables=layout.normal_variables,
     )
     return left, trees
 
@@ -211,6 +237,18 @@ def _layout(lines: list[Inputs], child_counts: array[int], children: array[int],
 def _with_trees(layout: Layout, trees: list[Tree]) -> Layout:
     counts = np.array([len(tree.nodes) for tree in trees], np.int64)
     return replace(layout, tree_starts=starts_of(counts), tree_nodes=np.concatenate([tree.nodes for tree in trees]))
+
+
+def _with_normals(layout: Layout, normals: list[Normal]) -> Layout:
+    variables = [normal.variables for normal in normals]
+    counts = np.array([len(each) for each in variables], np.int64)
+    return replace(layout, normal_starts=starts_of(counts), normal_variables=np.concatenate(variables, dtype=np.int32))
+
+
+def _normal_line(normal: Normal) -> Inputs:
+    """Return the line of a joint normal."""
+    own = np.concatenate([normal.mean, normal.factor[np.tril_indices(len(normal.mean))]])
+    return Inputs(np.array([Unit.NORMAL], np.uint8), np.array([-1], np.int32), np.array([own.size], np.int64), own)
 
 
 def _tree_line(tree: Tree) -> Inputs:
@@ -254,11 +292,12 @@ def lift(
     layout: Layout,
     change: Callable[[int, Input], Expression] = lambda unit, part: part,
     tree: Callable[[list[TreeNode]], Expression] = prune,
+    normal: Callable[[int, Normal], Expression] = lambda unit, part: part,
 ) -> Expression:
     """Read an expression out of arrays, pruning anew, with inputs and trees exchanged for what is made of them."""
     uses = np.bincount(layout.children, minlength=len(layout))
     made: list[Expression] = []
-    n_trees = 0
+    n_trees = n_normals = 0
     for unit, kind in enumerate(layout.units.tolist()):
         start, end = layout.child_starts[unit], layout.child_starts[unit + 1]
         parts = [made[child] for child in layout.children[start:end].tolist()]
@@ -269,6 +308,9 @@ def lift(
         elif kind == Unit.TREE:
             part = tree(unpack(layout.nodes_of(n_trees), layout.parameters_of(unit), parts))
             n_trees += 1
+        elif kind == Unit.NORMAL:
+            part = normal(unit, layout.normal_at(n_normals))
+            n_normals += 1
         else:
             part = change(unit, Input(Unit(kind), int(layout.variables[unit]), layout.parameters_of(unit)))
         # A tree's parts are shared, whoever mixes them.

@@ -140,4 +140,6 @@ def _sum(layouts: Sequence[Layout], log_weights: Sequence[float]) -> Layout:
         np.concatenate([layout.parameters for layout in layouts]),
         starts_of(np.concatenate([np.diff(layout.tree_starts) for layout in layouts])),
         np.concatenate([layout.tree_nodes for layout in layouts]),
+        starts_of(np.concatenate([np.diff(layout.normal_starts) for layout in layouts])),
+        np.concatenate([layout.normal_variables for layout in layouts]),
     )

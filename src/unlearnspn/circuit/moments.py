@@ -9,9 +9,10 @@ import numpy as np
 from unlearnspn.circuit.conditioning import Members, stacks
 from unlearnspn.circuit.distributions import NUMERIC
 from unlearnspn.circuit.domains import Domain, Domains
-from unlearnspn.circuit.expressions import HIGH, LOW, Unit
+from unlearnspn.circuit.expressions import HIGH, LOW, Unit, numeric_parameters
 from unlearnspn.circuit.grid_moments import grid_moments
 from unlearnspn.circuit.inputs import Floats
+from unlearnspn.circuit.joint_normals import marginal, mixed_moment
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.passes import combine_expectations
 from unlearnspn.errors import InvalidEvidenceError
@@ -23,6 +24,7 @@ def means(layout: Layout, domains: Domains, variables: list[int]) -> Floats:
     for number, variable in enumerate(variables):
         members = layout.inputs_of(variable)
         values[members, number] = input_moments(layout, members, domains.columns[variable], 1, 0.0)
+        _add_normals(layout, domains, {variable: 1}, {variable: 0.0}, values[:, number])
     combine_expectations(layout, values)
     return np.asarray(values[-1])
 
@@ -33,8 +35,32 @@ def moment(layout: Layout, domains: Domains, powers: Mapping[int, int], centres:
     for variable, power in powers.items():
         members = layout.inputs_of(variable)
         values[members, 0] = input_moments(layout, members, domains.columns[variable], power, centres[variable])
+    _add_normals(layout, domains, powers, centres, values[:, 0])
     combine_expectations(layout, values)
     return float(values[-1, 0])
+
+
+def _add_normals(
+    layout: Layout, domains: Domains, powers: Mapping[int, int], centres: Mapping[int, float], values: Floats
+) -> None:
+    """Write the moments of joint normals.
+
+    Of several variables of one normal they are those of the numbers before they are moved to a grid.
+    """
+    for number, unit in enumerate(layout.normals.tolist()):
+        normal = layout.normal_at(number)
+        asked = [place for place, v in enumerate(normal.variables.tolist()) if powers.get(v)]
+        if not asked:
+            continue
+        own = marginal(normal, asked)
+        variables = own.variables.tolist()
+        if len(asked) == 1:
+            (variable,) = variables
+            line = np.array([numeric_parameters(float(own.mean[0]), float(own.factor[0, 0]))])
+            domain, power, centre = domains.columns[variable], powers[variable], centres[variable]
+            values[unit] = _moments_of(Unit.GAUSSIAN, line, domain, power, centre)[0]
+        else:
+            values[unit] = mixed_moment(own, [powers[v] for v in variables], [centres[v] for v in variables])
 
 
 def input_moments(layout: Layout, members: Members, domain: Domain, power: int, centre: float) -> Floats:
@@ -49,11 +75,16 @@ def input_moments(layout: Layout, members: Members, domain: Domain, power: int, 
                 )
             # What was never seen has no number: moments are those of the categories that are known.
             result[positions] = np.exp(parameters[:, :-1]) @ powers
-        elif domain.grid is not None:
-            result[positions] = grid_moments(unit, parameters, domain.grid, power, centre)
         else:
-            result[positions] = _numeric_moments(unit, parameters, power, centre)
+            result[positions] = _moments_of(unit, parameters, domain, power, centre)
     return result
+
+
+def _moments_of(unit: Unit, parameters: Floats, domain: Domain, power: int, centre: float) -> Floats:
+    """Return the moments of inputs over numbers, of the values on the grid if there is one."""
+    if domain.grid is not None:
+        return grid_moments(unit, parameters, domain.grid, power, centre)
+    return _numeric_moments(unit, parameters, power, centre)
 
 
 def _numeric_moments(unit: Unit, parameters: Floats, power: int, centre: float) -> Floats:

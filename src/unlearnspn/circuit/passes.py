@@ -14,6 +14,7 @@ from unlearnspn.circuit.layout import Floats, Layout
 _SUM = cython.declare(cython.int, int(Unit.SUM))
 _PRODUCT = cython.declare(cython.int, int(Unit.PRODUCT))
 _TREE = cython.declare(cython.int, int(Unit.TREE))
+_NORMAL = cython.declare(cython.int, int(Unit.NORMAL))
 
 
 def unit_shares(layout: Layout) -> Floats:
@@ -163,15 +164,24 @@ def gather_scopes(layout: Layout, first: cython.longlong, width: cython.longlong
     variables: const_int32[::1] = layout.variables
     child_starts: const_int64[::1] = layout.child_starts
     children: const_int32[::1] = layout.children
+    normal_starts: const_int64[::1] = layout.normal_starts
+    normal_variables: const_int32[::1] = layout.normal_variables
     scopes: cython.ulonglong[::1] = np.zeros(units.shape[0], np.uint64)
     trees: TreeArrays = TreeArrays(layout)
     u: cython.Py_ssize_t
     edge: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    n_normals: cython.Py_ssize_t = 0
     scope: cython.ulonglong
     for u in range(units.shape[0]):
         if units[u] == _TREE:
             if not _gather_tree(trees, u, scopes):
                 return u, scopes[u]
+        elif units[u] == _NORMAL:
+            for i in range(normal_starts[n_normals], normal_starts[n_normals + 1]):
+                if first <= normal_variables[i] < first + width:
+                    scopes[u] |= cython.cast(cython.ulonglong, 1) << (normal_variables[i] - first)
+            n_normals += 1
         elif units[u] > _PRODUCT:
             if first <= variables[u] < first + width:
                 scopes[u] = cython.cast(cython.ulonglong, 1) << (variables[u] - first)

@@ -15,6 +15,7 @@ from unlearnspn.circuit.domains import Domains
 from unlearnspn.circuit.expressions import Tree, Unit
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.normal_densities import NormalDensities
 from unlearnspn.circuit.schedule import Schedule
 from unlearnspn.circuit.tree_lookup import TreeLookup
 from unlearnspn.circuit.tree_lookups import TreeLookups
@@ -50,7 +51,9 @@ class Scorer:
         self.domains = domains
         slots = np.where(outline.variables < 0, 0, domains.slots[outline.variables]).astype(np.int32)
         slots[outline.units == Unit.TREE] = np.arange(len(trees))
-        self._evaluator = Evaluator(outline, slots, Schedule.of(outline))
+        slots[outline.normals] = np.arange(len(outline.normals))
+        normals = NormalDensities(outline, domains.slots.astype(np.int32))
+        self._evaluator = Evaluator(outline, slots, Schedule.of(outline), normals=normals)
         self._trees = TreeLookups(prepared.lookups(trees, domains), int((~domains.is_numeric).sum()))
         self._reader = ArrayReader(domains)
 

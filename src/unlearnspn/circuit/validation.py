@@ -42,6 +42,7 @@ def validate(layout: Layout, n_categories: Sequence[int | None]) -> None:
     _check_arrays(layout)
     _check_order(layout)
     _check_trees(layout)
+    _check_normals(layout, n_categories)
     _check_weights(layout)
     _check_variables(layout, n_categories)
     _check_scopes(layout, len(n_categories))
@@ -86,9 +87,10 @@ def _check_order(layout: Layout) -> None:
     used[-1] = True
     _require_of(layout, every, used, "it is no part of the circuit")
     inputs, with_parameters = is_input(layout.units), layout.units > Unit.PRODUCT
+    inputs |= layout.units == Unit.NORMAL
     _require_of(layout, every, ~inputs | (counts == 0), "an input has children")
     has_none = np.diff(layout.parameter_starts) == 0
-    _require_of(layout, every, with_parameters | has_none, "only inputs and trees have parameters")
+    _require_of(layout, every, with_parameters | has_none, "only inputs, trees and joint normals have parameters")
     _require_of(layout, every, (layout.units != Unit.SUM) | (counts > 0), "a sum has no parts")
 
 
@@ -143,6 +145,31 @@ def _check_tables(layout: Layout, owners: Numbers, sizes: Numbers, widths: Numbe
     totals = np.add.reduceat(np.exp(probabilities), lines)
     fits = np.abs(totals - 1.0) <= TOLERANCE
     _require_of(layout, owners[lines], fits, "the probabilities in its tables do not sum to 1 (not normalised)")
+
+
+def _check_normals(layout: Layout, n_categories: Sequence[int | None]) -> None:
+    """Numbers in order, finite means, and factors with positive diagonals."""
+    units, starts, variables = layout.normals, layout.normal_starts, layout.normal_variables
+    counts = np.diff(starts)
+    fits = len(starts) == len(units) + 1 and starts[0] == 0 and starts[-1] == len(variables) and (counts > 0).all()
+    _require(bool(fits), "the variables are not divided among the joint normals")
+    if not len(units):
+        return
+    owners = np.repeat(units, counts)
+    exists = (variables >= 0) & (variables < len(n_categories))
+    _require_of(layout, owners, exists, "its variable does not exist")
+    is_number = np.array([size is None for size in n_categories], np.bool_)
+    _require_of(layout, owners, is_number[variables], "one of its variables is no number")
+    in_order = np.append(True, (variables[1:] > variables[:-1]) | (owners[1:] != owners[:-1]))
+    _require_of(layout, owners, in_order, "its variables are not in order")
+    needed = counts + counts * (counts + 1) // 2
+    lengths = np.diff(layout.parameter_starts)[units]
+    _require_of(layout, units, lengths == needed, "it does not have the parameters that it needs")
+    for number, unit in enumerate(units.tolist()):
+        normal = layout.normal_at(number)
+        finite = bool(np.isfinite(normal.mean).all() and np.isfinite(normal.factor).all())
+        holds = np.array([finite and bool((np.diag(normal.factor) > 0.0).all())])
+        _require_of(layout, np.array([unit]), holds, "its means and deviations are not those of a joint normal")
 
 
 def _check_weights(layout: Layout) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.circuit.domains import Domain, Domains
-from unlearnspn.circuit.layout import TREE_ARRAYS, Layout
+from unlearnspn.circuit.layout import NORMAL_ARRAYS, TREE_ARRAYS, Layout
 from unlearnspn.circuit.validation import InvalidCircuitError, validate
 from unlearnspn.schema import Kind
 from unlearnspn.storage.columns import describe_schema, pack_categories, read_schema, take_categories
@@ -31,6 +31,8 @@ _TYPES: dict[str, type[np.generic]] = {
     "parameters": np.float64,
     "tree_starts": np.int64,
     "tree_nodes": np.int32,
+    "normal_starts": np.int64,
+    "normal_variables": np.int32,
 }
 
 
@@ -79,10 +81,11 @@ def unpack_circuit(container: Container) -> tuple[Layout, Domains, dict[str, Any
 
 
 def _take_layout(entries: Entries, container: Container) -> Layout:
-    """Return the arrays of a circuit; those of trees are left out if there are none."""
+    """Return the arrays of a circuit; those of trees and of joint normals are left out if there are none."""
     arrays = {}
+    left_out = [names for names in (TREE_ARRAYS, NORMAL_ARRAYS) if names[0] not in container.arrays]
     for field in fields(Layout):
-        if field.name not in TREE_ARRAYS or TREE_ARRAYS[0] in container.arrays:
+        if not any(field.name in names for names in left_out):
             shape = (None, 3) if field.name == "tree_nodes" else (None,)
             arrays[field.name] = entries.take(field.name, _TYPES[field.name], *shape)
     return Layout(**arrays)

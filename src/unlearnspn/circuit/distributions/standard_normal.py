@@ -109,7 +109,7 @@ def _is_around(low: Floats, high: Floats) -> npt.NDArray[np.bool_]:
     return (low < 0.0) & (high > 0.0)
 
 
-def _special() -> Any:
+def special_functions() -> Any:
     """Return `scipy.special`, which is imported once a question needs it."""
     from scipy import special  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def _special() -> Any:
 
 
 def _log_mass_around(low: Floats, high: Floats) -> Floats:
-    special = _special()
+    special = special_functions()
     within = 0.5 * (special.erf(high * _SQRT_HALF) - special.erf(low * _SQRT_HALF))
     outside = special.ndtr(low) + special.ndtr(-high)
     with np.errstate(divide="ignore"):
@@ -127,7 +127,7 @@ def _log_mass_around(low: Floats, high: Floats) -> Floats:
 
 def _mills(score: Floats) -> Floats:
     """Return (1 - Φ(score)) / φ(score)."""
-    return math.sqrt(0.5 * math.pi) * np.asarray(_special().erfcx(score * _SQRT_HALF))
+    return math.sqrt(0.5 * math.pi) * np.asarray(special_functions().erfcx(score * _SQRT_HALF))
 
 
 def _density_ratio(near: Floats, steps: Floats) -> Floats:
@@ -161,7 +161,7 @@ def _short_tail(near: Floats, width: Floats) -> Floats:
 
 def _quantile_around(low: Floats, high: Floats, shares: Floats) -> Floats:
     """Go by the mean or by a tail, whichever is nearer."""
-    special = _special()
+    special = special_functions()
     start, end = special.erf(low * _SQRT_HALF), special.erf(high * _SQRT_HALF)
     reached = start + shares * (end - start)
     mass = 0.5 * (end - start)

@@ -1,0 +1,206 @@
+# cython: cdivision=True
+"""Log-densities of many rows under joint normals; what is missing is left out of the covariances.
+
+Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import cython
+import numpy as np
+import numpy.typing as npt
+from cython.cimports.libc.math import INFINITY, isnan, sqrt
+from cython.cimports.unlearnspn.circuit.inputs import Rows
+from cython.cimports.unlearnspn.const_types import const_float64
+from cython.cimports.unlearnspn.portable_math import log
+
+from unlearnspn.circuit.layout import Floats, Layout, starts_of
+
+_LOG_SQRT_TWO_PI = cython.declare(cython.double, 0.5 * math.log(2.0 * math.pi))
+
+
+@cython.final
+@cython.cclass
+class NormalDensities:
+    """The joint normals of a circuit, prepared for the evaluation of rows.
+
+    `slots_by_variable` has the line of each variable among the columns of its kind.
+    """
+
+    def __init__(self, layout: Layout, slots_by_variable: npt.NDArray[np.int32]) -> None:
+        normals = [layout.normal_at(number) for number in range(len(layout.normals))]
+        diagonals = [np.diag(normal.factor) for normal in normals]
+        counts = np.array([normal.mean.size for normal in normals], np.int64)
+        self.n_normals = len(normals)
+        self.most = max(counts, default=0)
+        self.starts, self.square_starts = starts_of(counts), starts_of(counts * counts)
+        self.slots = slots_by_variable[layout.normal_variables].astype(np.int32)
+        self.means = _joined([normal.mean for normal in normals])
+        self.inverses = _joined([1.0 / diagonal for diagonal in diagonals])
+        scaled = [normal.factor / diagonal[:, None] for normal, diagonal in zip(normals, diagonals, strict=True)]
+        self.factors = _joined([factor.ravel() for factor in scaled])
+        self.covariances = _joined([_squared(normal.factor).ravel() for normal in normals])
+        self.constants = np.array([_at_mean(diagonal) for diagonal in diagonals])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def room(self, n_rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Return how many numbers of memory so many rows take."""
+        return self.most * (n_rows + self.most + 4) + 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate(
+        self,
+        number: cython.Py_ssize_t,
+        rows: Rows,
+        start: cython.Py_ssize_t,
+        n_rows: cython.Py_ssize_t,
+        total: cython.p_double,
+        room: cython.p_double,
+    ) -> cython.void:
+        """Write the log-densities of some rows under a normal, by its number."""
+        first: cython.Py_ssize_t = self.starts[number]
+        size: cython.Py_ssize_t = self.starts[number + 1] - first
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        r: cython.Py_ssize_t
+        lines = room + self.most * (self.most + 4)
+        for r in range(n_rows):
+            total[r] = 0.0
+        for i in range(size):
+            mean: cython.double = self.means[first + i]
+            inverse: cython.double = self.inverses[first + i]
+            values = rows.numbers + self.slots[first + i] * rows.n_rows + start
+            own = lines + i * n_rows
+            for r in range(n_rows):
+                own[r] = (values[r] - mean) * inverse
+            for j in range(i):
+                slope: cython.double = self.factors[self.square_starts[number] + i * size + j]
+                if slope != 0.0:
+                    earlier = lines + j * n_rows
+                    for r in range(n_rows):
+                        own[r] -= slope * earlier[r]
+            for r in range(n_rows):
+                total[r] += own[r] * own[r]
+        constant: cython.double = self.constants[number]
+        # No pattern of missing values is known at first.
+        room[0] = -1.0
+        for r in range(n_rows):
+            if isnan(total[r]):
+                total[r] = self.marginal(number, rows, start + r, room)
+            else:
+                total[r] = constant - 0.5 * total[r]
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def marginal(
+        self, number: cython.Py_ssize_t, rows: Rows, row: cython.Py_ssize_t, room: cython.p_double
+    ) -> cython.double:
+        """Return the log-density of what is known of a row.
+
+        `room` holds how many variables are known, which they are, and the factor of their covariances: those of the row
+        before, which often are the same.
+        """
+        first: cython.Py_ssize_t = self.starts[number]
+        size: cython.Py_ssize_t = self.starts[number + 1] - first
+        n_known: cython.Py_ssize_t = 0
+        is_same: cython.bint = room[0] >= 0.0
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        known = room + 1
+        for i in range(size):
+            if not isnan(rows.numbers[self.slots[first + i] * rows.n_rows + row]):
+                is_same = is_same and n_known < room[0] and known[n_known] == i
+                known[n_known] = i
+                n_known += 1
+        is_same = is_same and n_known == room[0]
+        if n_known == 0:
+            return 0.0
+        if n_known == size:  # distances so large that nothing can be said of their differences
+            return -INFINITY
+        lines = known + 2 * self.most
+        scores = known + self.most
+        if not is_same:
+            self.prepare(number, known, n_known, lines)
+            room[0] = n_known
+        total: cython.double = 0.0
+        density: cython.double = -_LOG_SQRT_TWO_PI * n_known
+        for i in range(n_known):
+            place: cython.Py_ssize_t = first + cython.cast(cython.Py_ssize_t, known[i])
+            score: cython.double = rows.numbers[self.slots[place] * rows.n_rows + row] - self.means[place]
+            for j in range(i):
+                score -= lines[i * self.most + j] * scores[j]
+            scores[i] = score / lines[i * self.most + i]
+            total += scores[i] * scores[i]
+            density -= log(lines[i * self.most + i])
+        return -INFINITY if isnan(total) else density - 0.5 * total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def prepare(
+        self,
+        number: cython.Py_ssize_t,
+        known: cython.p_double,
+        n_known: cython.Py_ssize_t,
+        lines: cython.p_double,
+    ) -> cython.void:
+        """Write the Cholesky factor of the covariances of some variables of a normal."""
+        first: cython.Py_ssize_t = self.starts[number]
+        size: cython.Py_ssize_t = self.starts[number + 1] - first
+        square: cython.Py_ssize_t = self.square_starts[number]
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        k: cython.Py_ssize_t
+        for i in range(n_known):
+            row: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, known[i])
+            for j in range(i + 1):
+                value: cython.double = self.covariances[square + row * size + cython.cast(cython.Py_ssize_t, known[j])]
+                for k in range(j):
+                    value -= lines[i * self.most + k] * lines[j * self.most + k]
+                if j < i:
+                    lines[i * self.most + j] = value / lines[j * self.most + j]
+                else:
+                    # What is left of a variance given some of the variables before is at least that given all of them.
+                    least: cython.double = 1.0 / self.inverses[first + row]
+                    lines[i * self.most + i] = sqrt(value) if value > least * least else least
+
+
+def normal_values(layout: Layout, slots_by_variable: npt.NDArray[np.int32], numbers: Floats) -> Floats:
+    """Return the log-density of what is known of each row under each joint normal, [normal, row]."""
+    densities: NormalDensities = NormalDensities(layout, slots_by_variable)
+    result = np.zeros((densities.n_normals, numbers.shape[1]))
+    number_lines: const_float64[:, ::1] = numbers
+    values: cython.double[:, ::1] = result
+    number: cython.Py_ssize_t
+    n_rows: cython.Py_ssize_t = number_lines.shape[1]
+    if result.size == 0:
+        return result
+    rows: Rows = Rows(cython.address(number_lines[0, 0]), cython.NULL, n_rows)
+    room: cython.double[::1] = np.empty(densities.room(n_rows))
+    with cython.nogil:
+        for number in range(densities.n_normals):
+            densities.evaluate(number, rows, 0, n_rows, cython.address(values[number, 0]), cython.address(room[0]))
+    return result
+
+
+def _joined(parts: list[Floats]) -> Floats:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _squared(factor: Floats) -> Floats:
+    """Return the covariances of a factor, added up in one order on all machines."""
+    total = np.zeros_like(factor)
+    for column in factor.T:
+        total += column[:, None] * column
+    return total
+
+
+def _at_mean(diagonal: Floats) -> float:
+    return -sum(log(deviation) + _LOG_SQRT_TWO_PI for deviation in diagonal.tolist())
