@@ -20,6 +20,8 @@ from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.leaves.tree_statistics import gather_statistics
 
 ALPHA, BETA, UNSEEN = 0.5, 2.0, 0.01
+#: With a penalty that no line pays, numbers are in the tree.
+BY_BINS = ChowLiu(ALPHA, BETA, penalty=1e6)
 
 
 def dependent_columns(n_rows, seed, missing=0.0):
@@ -309,7 +311,7 @@ def density_by_hand(spn, columns, row):
 @pytest.mark.parametrize("seed", range(3))
 def test_densities_of_numbers_by_hand(seed, missing):
     columns = mixed_columns(80, seed, missing)
-    spn = SPN(min_rows=10**6, factorization=ChowLiu(ALPHA, BETA), n_bins=4).fit(object_table(*columns))
+    spn = SPN(min_rows=10**6, factorization=BY_BINS, n_bins=4).fit(object_table(*columns))
     rows = [[0.1, 0.3, "a"], [-1.0, -2.0, "b"], [9.0, None, "a"], [None, 1.5, None], [0.0, 0.0, "never seen"]]
     expected = [density_by_hand(spn, columns, row) for row in rows]
     assert np.exp(spn.score_samples(np.array(rows, object))) == pytest.approx(expected, rel=1e-9)
@@ -317,7 +319,7 @@ def test_densities_of_numbers_by_hand(seed, missing):
 
 def test_a_tree_of_numbers_is_a_density():
     columns = mixed_columns(80, 0)
-    spn = SPN(min_rows=10**6, factorization=ChowLiu(ALPHA, BETA)).fit(object_table(*columns))
+    spn = SPN(min_rows=10**6, factorization=BY_BINS).fit(object_table(*columns))
     for rest in ([None, "a"], [0.5, None], [None, None]):
         grid = np.array([[x, *rest] for x in np.arange(-25.0, 25.0, 0.01).tolist()], object)
         marginal = np.exp(spn.score_samples(np.array([[None, *rest]], object)))[0]
@@ -326,7 +328,7 @@ def test_a_tree_of_numbers_is_a_density():
 
 def test_numbers_in_a_tree_for_reading():
     columns = mixed_columns(80, 0)
-    spn = SPN(min_rows=10**6, n_bins=4).fit(object_table(*columns))
+    spn = SPN(min_rows=10**6, factorization=BY_BINS, n_bins=4).fit(object_table(*columns))
     (leaf,) = (node for node in spn.root_.walk() if node.operation is Operation.CREATE_LEAF)
     assert list(leaf.parameters["bins"]) == ["x0", "x1"]
     means = [line["mean"] for line in leaf.parameters["bins"]["x0"].values()]

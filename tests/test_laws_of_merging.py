@@ -101,8 +101,8 @@ class OfTrees(Statistic):
         return revise_statistics(statistics, self.data, minus, plus)
 
     def describe(self, statistics: TreeStatistics):
-        codes = statistics.codes[:, np.lexsort(statistics.codes)]
-        return codes.tolist(), statistics.cells.tolist(), statistics.in_bins.tolist()
+        records = np.concatenate([statistics.codes.astype(np.int64), statistics.features])
+        return records[:, np.lexsort(records)].tolist(), statistics.cells.tolist(), statistics.in_bins.tolist()
 
 
 class OfPairTables(Statistic):

@@ -21,6 +21,8 @@ from unlearnspn.schema import Kind
 from unlearnspn.tables import Family
 
 CATEGORIES = ("a", "b", "c")
+#: With a penalty that no line pays, numbers are in the tree.
+BY_BINS = ChowLiu(penalty=1e6)
 SORTS = ("partition", "overlapping", "number", "simple", "simple number", "hidden")
 
 
@@ -231,7 +233,7 @@ def test_what_has_no_probability_is_pruned():
 def test_after_a_removal_only_trees_that_changed_are_derived(monkeypatch):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(600, 1)) + 0.3 * rng.normal(size=(600, 5))
-    spn, derived = SPN(min_rows=30, n_bins=6).fit(numbers), []
+    spn, derived = SPN(min_rows=30, n_bins=6, factorization=BY_BINS).fit(numbers), []
     express = chow_liu.express_tree
     monkeypatch.setattr(chow_liu, "express_tree", lambda tree: derived.append(tree) or express(tree))
     spn.score_samples(numbers[:1])
@@ -243,7 +245,7 @@ def test_after_a_removal_only_trees_that_changed_are_derived(monkeypatch):
     assert 0 < len(derived) - n_trees < n_trees / 2
     assert (
         spn.circuit_
-        == SPN(min_rows=30, n_bins=6).fit(np.delete(numbers, 8, 0), ids=np.delete(np.arange(600), 8)).circuit_
+        == SPN(min_rows=30, n_bins=6, factorization=BY_BINS).fit(np.delete(numbers, 8, 0), ids=np.delete(np.arange(600), 8)).circuit_
     )
 
 
@@ -252,6 +254,6 @@ def test_a_tree_of_numbers_alone(missing):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(80, 1)) + rng.normal(size=(80, 3))
     numbers[rng.random((80, 3)) < missing] = np.nan
-    layout = SPN(min_rows=1000).fit(numbers).circuit_.layout
+    layout = SPN(min_rows=1000, factorization=BY_BINS).fit(numbers).circuit_.layout
     assert set(layout.units.tolist()) == {Unit.GAUSSIAN, Unit.TREE}
     assert lower(lift(layout)).same(layout)

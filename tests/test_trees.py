@@ -37,7 +37,9 @@ def by_hand(rows, scope):
     codes, records, prints = DATA.records.codes, DATA.records, DATA.encoding.prints
     sums = [0, 0, 0, 0]
     for row in rows:
-        names = [mix(int(prints[v, codes[row, v]])) for v in scope]
+        names = [int(prints[v, codes[row, v]]) for v in scope]
+        features = [mix(int(records.features[row, v]) % 2**64) if records.is_numeric[v] else 0 for v in scope]
+        names = [mix(name ^ feature) for name, feature in zip(names, features, strict=True)]
         sums[0] += mix(sum(names) % 2**64)
         sums[1] += mix(sum(map(mix, names)) % 2**64)
         for v in scope:

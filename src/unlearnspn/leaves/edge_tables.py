@@ -30,6 +30,10 @@ class Pairs(NamedTuple):
         start, shape = self.starts[u, v], (self.sizes[u], self.sizes[v])
         return self.cells[start : start + shape[0] * shape[1]].reshape(shape)
 
+    def among(self, positions: Counts) -> Pairs:
+        """Return the pairs of some of the variables, which are in increasing order."""
+        return Pairs(self.cells, self.sizes[positions], self.starts[np.ix_(positions, positions)])
+
 
 def find_pairs(cells: Counts, scope: Scope, sizes: Counts) -> Pairs:
     """Find the tables of all pairs among their cells."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.leaves.contexts import Codes, Contexts, find_contexts
-from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables, alphabets_of, edge_tables, find_pairs
+from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables, Pairs, alphabets_of, edge_tables
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.slices import Counts, Flags, Scope
 
@@ -19,14 +19,13 @@ class TreeData(NamedTuple):
     """What a tree follows from."""
 
     scope: Scope
-    #: The codes of all records, [variable, record], and the tables of all pairs of variables, one after another.
+    #: The codes of all records, [variable, record], and the tables of all pairs of variables.
     codes: Codes
-    cells: Counts
+    pairs: Pairs
     #: The parameters of a number's parts, a line for each, variable after variable; and where each variable's start.
     in_bins: Floats
     first_bins: Counts
-    #: Of all variables of the table: how many codes they have, what they can be, and which are numbers.
-    sizes: Counts
+    #: Of all variables of the table: what they can be, and which are numbers.
     alphabets: Alphabets
     is_numeric: Flags
     alpha: float
@@ -52,8 +51,8 @@ class Tree(NamedTuple):
 
 def learn_tree(data: TreeData) -> Tree:
     """Find the tree."""
-    alphabets, pairs = alphabets_of(data.scope, data.alphabets), find_pairs(data.cells, data.scope, data.sizes)
-    gains, is_numeric = pair_gains(pairs), data.is_numeric[data.scope]
+    alphabets = alphabets_of(data.scope, data.alphabets)
+    gains, is_numeric = pair_gains(data.pairs), data.is_numeric[data.scope]
     parents, joined = maximum_spanning_tree(gains)
     contexts = find_contexts(
         data.codes,

@@ -1,16 +1,21 @@
-"""What a tree follows from: the codes of its records, the tables of all pairs, and the moments of numbers by bin."""
+"""What a tree follows from: codes and features of its records, the tables of all pairs, the moments of numbers by bin."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from unlearnspn.leaves.bins import BinColumns, columns_of, merge_bins, n_bin_words, shift_bins
 from unlearnspn.leaves.contexts import Codes
-from unlearnspn.slices import Counts, Rows, Scope, Slice
+from unlearnspn.leaves.linear_pairs import Features
+from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
 from unlearnspn.statistics.moments import Words
 from unlearnspn.statistics.pair_tables import count_pairs, pair_cells
+
+T = TypeVar("T", bound=np.generic)
 
 _IN, _OUT = 1, -1
 
@@ -20,6 +25,8 @@ class TreeStatistics(NamedTuple):
 
     #: The codes of the records, [variable, record]; which record is which does not matter.
     codes: Codes
+    #: The features of their numbers, [number, record], in the same order of records.
+    features: Features
     #: The tables of all pairs, one after another.
     cells: Counts
     #: The moments of numbers in each bin, see `bins`.
@@ -30,25 +37,26 @@ class TreeStatistics(NamedTuple):
     def merge(self, other: TreeStatistics, scope: Scope) -> TreeStatistics:
         """Return the statistics of the rows of both, which have none in common; both are of the same variables."""
         in_bins = merge_bins(self.in_bins, other.in_bins, scope, self.columns)
-        codes = np.ascontiguousarray(np.concatenate([self.codes, other.codes], axis=1))
-        return TreeStatistics(codes, self.cells + other.cells, in_bins, self.columns)
+        codes, features = _joined(self.codes, other.codes), _joined(self.features, other.features)
+        return TreeStatistics(codes, features, self.cells + other.cells, in_bins, self.columns)
 
 
 def gather_statistics(data: Slice, rows: Rows) -> TreeStatistics:
-    """Gather codes, count the tables of all pairs, and sum numbers by bin."""
+    """Gather codes and features, count the tables of all pairs, and sum numbers by bin."""
     columns = columns_of(data)
     cells = np.zeros(pair_cells(data.coded, data.scope), np.int64)
     in_bins = np.zeros(n_bin_words(columns, data.scope), np.int64)
-    statistics = TreeStatistics(_codes_of(data, rows), cells, in_bins, columns)
+    statistics = TreeStatistics(_codes_of(data, rows), _features_of(data, rows), cells, in_bins, columns)
     _shift(statistics, data, rows, _IN)
     return statistics
 
 
 def revise_statistics(statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
     """Count rows out and others in."""
-    left = _without(statistics.codes, _codes_of(data, minus))
-    codes = np.ascontiguousarray(np.concatenate([left, _codes_of(data, plus)], axis=1))
-    revised = TreeStatistics(codes, statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns)
+    stays = _stays(statistics, _codes_of(data, minus), _features_of(data, minus))
+    codes = _joined(statistics.codes[:, stays], _codes_of(data, plus))
+    features = _joined(statistics.features[:, stays], _features_of(data, plus))
+    revised = TreeStatistics(codes, features, statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns)
     _shift(revised, data, minus, _OUT)
     _shift(revised, data, plus, _IN)
     return revised
@@ -58,17 +66,30 @@ def _codes_of(data: Slice, rows: Rows) -> Codes:
     return np.ascontiguousarray(data.records.codes[np.ix_(rows, data.scope)].T)
 
 
-def _without(codes: Codes, minus: Codes) -> Codes:
-    """Return the codes of all records but as many as there are others with the same."""
-    gone: dict[bytes, int] = {}
-    for record in minus.T:
-        gone[record.tobytes()] = gone.get(record.tobytes(), 0) + 1
-    stays = np.ones(codes.shape[1], np.bool_)
-    for number, record in enumerate(codes.T if gone else ()):
-        left = gone.get(record.tobytes(), 0)
-        if left:
-            gone[record.tobytes()], stays[number] = left - 1, False
-    return codes[:, stays]
+def _features_of(data: Slice, rows: Rows) -> Features:
+    numbers = data.scope[data.records.is_numeric[data.scope]]
+    return np.ascontiguousarray(data.records.features[np.ix_(rows, numbers)].T)
+
+
+def _joined(one: npt.NDArray[T], other: npt.NDArray[T]) -> npt.NDArray[T]:
+    """Put records beside others."""
+    return np.ascontiguousarray(np.concatenate([one, other], axis=1))
+
+
+def _stays(statistics: TreeStatistics, codes: Codes, features: Features) -> Flags:
+    """Tell which records stay when others with these codes and features leave: all but as many as are like these."""
+    gone = Counter(_names(codes, features))
+    stays = np.ones(statistics.codes.shape[1], np.bool_)
+    for number, name in enumerate(_names(statistics.codes, statistics.features) if gone else ()):
+        if gone[name]:
+            gone[name] -= 1
+            stays[number] = False
+    return stays
+
+
+def _names(codes: Codes, features: Features) -> list[bytes]:
+    """Return bytes for each record that stand for what it has."""
+    return [own.tobytes() + others.tobytes() for own, others in zip(codes.T, features.T, strict=True)]
 
 
 def _shift(statistics: TreeStatistics, data: Slice, rows: Rows, sign: int) -> None:

@@ -24,10 +24,12 @@ _GAUSSIAN = cython.declare(cython.uchar, int(Unit.GAUSSIAN))
 
 
 def express_tree(data: TreeData) -> Expression:
-    """Return a tree as part of a circuit."""
+    """Return a tree as part of a circuit; one of a single variable is that variable's distribution."""
     writer: _Writer = _Writer(learn_tree(data))
     tree = writer.write()
-    if writer.has_impossible:
+    if tree.inputs.number == 1:
+        return tree.inputs.unpack()[0]
+    if writer.has_impossible or len(tree.nodes) == 1:
         return prune(unpack(tree.nodes, tree.log_tables, tree.inputs.unpack()))
     return tree
 

@@ -19,7 +19,7 @@ from unlearnspn.spn.node import Digests, Factor, Node
 from unlearnspn.spn.operations import Operation
 from unlearnspn.totals import Totals
 
-FORMAT = b"unlearnspn 5"
+FORMAT = b"unlearnspn 6"
 _SIZE = 32
 _NUMBERS = {operation: number for number, operation in enumerate(Operation)}
 _RELEASED, _LEAF, _KEPT, _MEMBERS = Struct("<6q"), Struct("<2q"), Struct("<Q3q"), Struct("<2Q")

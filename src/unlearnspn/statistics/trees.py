@@ -1,7 +1,7 @@
 """What a node keeps of a Chow-Liu tree: hashes of what its records have of the tree's variables.
 
-The tables that the tree follows from are counted when it is needed. The numbers that stand behind codes have a hash of
-their own.
+The tables and sums that the tree follows from are counted when it is needed: they follow from the codes of records and
+the features of numbers, which are hashed together, and from the numbers in each bin, which have a hash of their own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMAT = "<4Q"
 
 @cython.cclass
 class TreeHashes:
-    """Two hashes, of 128 bits each, of some records: of the codes that each has, and of their numbers by code.
+    """Two hashes, of 128 bits each, of some records: of codes and features that each has, and of their numbers by code.
 
     They are sums modulo 2**64, so a record is taken out as it was put in, and those of disjoint records add up.
     """
@@ -89,7 +89,7 @@ class TreeHashes:
         rows: const_int64[::1],
         factor: cython.ulonglong,
     ) -> cython.void:
-        """Shift the hash of codes: the sum over all records of what mixing the sum of a record's hashes gives."""
+        """Shift the hash of codes and features: the sum over all records of the mixed sum of a record's hashes."""
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         row: cython.Py_ssize_t
@@ -102,7 +102,10 @@ class TreeHashes:
             low = high = 0
             for j in range(scope.shape[0]):
                 v = scope[j]
-                name = mix64(coded.prints[v, coded.codes[row, v]])
+                name = coded.prints[v, coded.codes[row, v]]
+                if coded.is_numeric[v]:
+                    name ^= mix64(cython.cast(cython.ulonglong, coded.features[row, v]))
+                name = mix64(name)
                 low += name
                 high += mix64(name)
             self.codes_low += factor * mix64(low)

@@ -1,0 +1,148 @@
+"""Numbers that are jointly normal, in place of a tree by bins: where a line says what one number tells of another.
+
+One record in some is taken to be unlike the others: a normal distribution of many numbers has very thin tails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit.expressions import Expression, Normal, Unit, mixture, numeric, product
+from unlearnspn.coding import FEATURE_LIMIT, FEATURE_STD, NumericCoder
+from unlearnspn.leaves.edge_tables import Pairs
+from unlearnspn.leaves.linear_networks import LinearNetwork, cholesky, joint_covariances, learn_network
+from unlearnspn.leaves.linear_pairs import Features, LinearPairs, are_spread, relate
+from unlearnspn.leaves.normal_blocks import choose_blocks, gains_from_others
+from unlearnspn.portable_math import log
+from unlearnspn.slices import Counts, Flags, Scope
+
+Floats = npt.NDArray[np.float64]
+
+#: The share of records that a block takes to be unlike the others, whose numbers tell nothing of each other.
+_UNLIKE = 1.0 / 64.0
+#: Of these, the share of numbers that may lie anywhere in their columns.
+_ANYWHERE = 0.1
+_LOG_WEIGHTS, _LOG_WEIGHTS_ALONE = ((log(1.0 - share), log(share)) for share in (_UNLIKE, _ANYWHERE))
+#: Columns with another scale or centre have no joint distribution, so that nothing overflows.
+_LARGEST = 2.0**300
+#: Features are whole numbers: nothing finer than one of them is known.
+_FINEST = 1.0
+
+
+class NumberUnits(NamedTuple):
+    """Of each variable of a table: what turns its features into its values, and how well it can be told."""
+
+    centres: Floats
+    #: How much a feature of one is.
+    steps: Floats
+    #: The least deviation, in features; infinite if the variable can have no joint distribution.
+    leasts: Floats
+    #: Mean and deviation of values that nothing else accounts for.
+    elsewhere: Floats
+
+
+def units_of(coder: NumericCoder, least_std: float) -> tuple[float, float, float]:
+    """Return centre, step and least deviation of a column."""
+    least = max(least_std / coder.scale * FEATURE_STD, _FINEST)
+    fits = 1.0 / _LARGEST < coder.scale < _LARGEST and abs(coder.centre) < _LARGEST and least <= FEATURE_LIMIT
+    return coder.centre, coder.scale / FEATURE_STD, least if fits else math.inf
+
+
+class NormalSettings(NamedTuple):
+    """The settings of a `ChowLiu` that joint normals follow, see there."""
+
+    order: int
+    beta: float
+    penalty: float
+
+
+class JointNormal(NamedTuple):
+    """Some numbers that are jointly normal."""
+
+    #: The variables in the order in which they joined, and what each depends on.
+    joined: Scope
+    network: LinearNetwork
+    #: In increasing order: variables, means, deviations, and the factor of the covariances.
+    variables: Scope
+    mean: Floats
+    std: Floats
+    factor: Floats
+
+
+def find_normals(
+    scope: Scope, features: Features, is_numeric: Flags, pairs: Pairs, units: NumberUnits, settings: NormalSettings
+) -> list[JointNormal]:
+    """Return the blocks of jointly normal numbers among some variables.
+
+    `features` are those of the numbers in the scope, [number, record]; `is_numeric` says which of the scope these are.
+    """
+    (numbers,) = is_numeric.nonzero()
+    leasts = units.leasts[scope[numbers]]
+    fits = np.isfinite(leasts)
+    if np.count_nonzero(fits) < 2:
+        return []
+    fits &= are_spread(features)
+    if np.count_nonzero(fits) < 2:
+        return []
+    candidates = numbers[fits]
+    related = relate(np.ascontiguousarray(features[fits]), leasts[fits])
+    is_other = np.ones(scope.size, np.bool_)
+    is_other[candidates] = False
+    from_others = gains_from_others(pairs, candidates, np.flatnonzero(is_other), settings.penalty)
+    blocks = choose_blocks(related.gains, from_others, settings.penalty)
+    found = [_join(block, scope[candidates], related, units, settings) for block in blocks]
+    return [normal for normal in found if normal is not None]
+
+
+def _join(
+    block: Counts, variables: Scope, related: LinearPairs, units: NumberUnits, settings: NormalSettings
+) -> JointNormal | None:
+    """Return the joint distribution of a block of candidates; none if rounding spoils it."""
+    joined = variables[block]
+    network = learn_network(related, block, units.leasts[variables], *settings)
+    in_order = np.argsort(joined)
+    covariances = joint_covariances(network)[np.ix_(in_order, in_order)]
+    factor = cholesky(covariances)
+    if factor is None:
+        return None
+    own = joined[in_order]
+    steps = units.steps[own]
+    mean = units.centres[own] + steps * related.means[block[in_order]]
+    std = steps * np.sqrt(covariances.diagonal())
+    return JointNormal(joined, network, own, mean, std, steps[:, np.newaxis] * factor)
+
+
+def express_normal(normal: JointNormal, units: NumberUnits) -> Expression:
+    """Return a block as part of a circuit."""
+    together = Normal(normal.variables.astype(np.int32), normal.mean, normal.factor)
+    gaussians = zip(normal.variables.tolist(), normal.mean.tolist(), normal.std.tolist(), strict=True)
+    apart = product([_alone(v, mean, std, units) for v, mean, std in gaussians])
+    return mixture([together, apart], _LOG_WEIGHTS)
+
+
+def _alone(v: int, mean: float, std: float, units: NumberUnits) -> Expression:
+    """Return what a number of a block is like in a record that is unlike the others."""
+    parts = [numeric(Unit.GAUSSIAN, v, *own) for own in ((mean, std), units.elsewhere[v].tolist())]
+    return mixture(parts, _LOG_WEIGHTS_ALONE)
+
+
+def readable_normal(normal: JointNormal, units: NumberUnits, names: Sequence[str]) -> dict[str, Any]:
+    """Return what each number of a block depends on, and by how much; its mean; and the deviation that remains."""
+    joined, network = normal.joined.tolist(), normal.network
+    steps = dict(zip(joined, units.steps[normal.joined].tolist(), strict=True))
+    means = dict(zip(normal.variables.tolist(), normal.mean.tolist(), strict=True))
+    depends_on = {}
+    for v, parents, slopes in zip(joined, network.parents.tolist(), network.slopes.tolist(), strict=True):
+        own = [(joined[p], slope) for p, slope in zip(parents, slopes, strict=True) if p >= 0]
+        depends_on[names[v]] = {names[u]: slope * (steps[v] / steps[u]) for u, slope in own}
+    residuals = zip(joined, np.sqrt(network.residuals).tolist(), strict=True)
+    return {
+        "depends_on": depends_on,
+        "mean": {names[v]: means[v] for v in joined},
+        "std": {names[v]: steps[v] * std for v, std in residuals},
+    }
