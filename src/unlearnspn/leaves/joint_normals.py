@@ -127,7 +127,7 @@ def express_normal(normal: JointNormal, units: NumberUnits) -> Expression:
 
 def _alone(v: int, mean: float, std: float, units: NumberUnits) -> Expression:
     """Return what a number of a block is like in a record that is unlike the others."""
-    parts = [numeric(Unit.GAUSSIAN, v, *own) for own in ((mean, std), units.elsewhere[v].tolist())]
+    return numeric(Unit.GAUSSIAN, v, mean, math.sqrt(std**2 + (4 * units.elsewhere[v][1] / 4) ** 2))
     return mixture(parts, _LOG_WEIGHTS_ALONE)
 
 
