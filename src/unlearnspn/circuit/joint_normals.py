@@ -1,0 +1,275 @@
+"""What a joint normal says of its numbers: parts of it, what follows from evidence, moments and draws.
+
+Positions are places among the normal's own variables. `normal_boxes` has the probabilities of boxes.
+
+Covariances are never taken apart: what is left of a normal gets its factor by turning lines of the old one into a
+triangle, which keeps small conditional deviations that differences of covariances would lose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit.distributions.base import LARGEST
+from unlearnspn.circuit.distributions.gaussian import Gaussian
+from unlearnspn.circuit.distributions.standard_normal import LOG_SQRT_TWO_PI
+from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, Normal
+
+Floats = npt.NDArray[np.float64]
+
+_GAUSSIAN = Gaussian()
+
+
+def covariances(normal: Normal) -> Floats:
+    """Return the covariances of all pairs.
+
+    >>> covariances(Normal(np.array([0, 1], np.int32), np.zeros(2), np.array([[2.0, 0.0], [1.0, 1.0]])))
+    array([[4., 2.],
+           [2., 2.]])
+    """
+    return np.asarray(normal.factor @ normal.factor.T)
+
+
+def marginal(normal: Normal, positions: Sequence[int]) -> Normal:
+    """Return the normal of some positions, in the order in which they are given.
+
+    >>> pair = Normal(np.array([3, 7], np.int32), np.array([1.0, 2.0]), np.array([[2.0, 0.0], [3.0, 4.0]]))
+    >>> marginal(pair, [1])
+    Normal(variables=array([7], dtype=int32), mean=array([2.]), factor=array([[5.]]))
+    """
+    chosen = np.asarray(positions, np.intp)
+    return Normal(normal.variables[chosen], normal.mean[chosen], triangle(normal.factor[chosen]))
+
+
+def triangle(lines: Floats) -> Floats:
+    """Return the lower triangle with a positive diagonal that has the same products of lines.
+
+    >>> triangle(np.array([[3.0, 4.0]]))
+    array([[5.]])
+    """
+    count = len(lines)
+    if np.array_equal(lines, np.tril(lines)) and not lines[:, count:].any() and (lines.diagonal() > 0.0).all():
+        return lines[:, :count].copy()
+    # LAPACK squares what is in a line: the lines are first brought to the same size.
+    sizes = np.abs(lines).max(axis=1, initial=np.finfo(np.float64).tiny)
+    _, upper = np.linalg.qr((lines / sizes[:, None]).T)
+    factor = np.tril(upper.T * np.where(upper.diagonal() < 0.0, -1.0, 1.0)) * sizes[:, None]
+    smallest = np.maximum(np.finfo(np.float64).eps * sizes, np.finfo(np.float64).tiny)
+    vanished = np.flatnonzero(factor.diagonal() <= 0.0)
+    factor[vanished, vanished] = smallest[vanished]
+    return np.asarray(factor)
+
+
+def given_values(normal: Normal, positions: Sequence[int], values: Floats) -> tuple[float, Normal | None]:
+    """Return the log-density of known values, and the normal that they leave of the other positions, if any.
+
+    >>> pair = Normal(np.array([3, 7], np.int32), np.zeros(2), np.array([[2.0, 0.0], [3.0, 4.0]]))
+    >>> log_density, rest = given_values(pair, [0], np.array([4.0]))
+    >>> round(log_density, 6), rest
+    (-3.612086, Normal(variables=array([7], dtype=int32), mean=array([6.]), factor=array([[4.]])))
+    """
+    known = np.asarray(positions, np.intp)
+    rest, count = _others(normal, known), len(known)
+    factor = triangle(normal.factor[np.append(known, rest)])
+    scores, scale = _scores(factor[:count, :count], normal.mean[known], np.asarray(values, np.float64)[:, None])
+    with np.errstate(over="ignore"):
+        squares = float(((scores * scale) ** 2).sum())
+    log_density = -0.5 * squares - float(np.log(factor.diagonal()[:count]).sum()) - count * LOG_SQRT_TWO_PI
+    if not rest.size:
+        return log_density, None
+    mean = _shifted(normal.mean[rest], factor[count:, :count], scores, scale)[:, 0]
+    return log_density, Normal(normal.variables[rest], mean, factor[count:, count:].copy())
+
+
+def slices(
+    normal: Normal, position: int, low: float, high: float, n: int
+) -> tuple[Floats, Floats, Floats, list[Normal]]:
+    """Cut an interval of one position into pieces of equal probability, and return what follows from each of them.
+
+    That is: the log of each piece's share of the interval, its closed ends, and the normal of the other positions
+    that has the means and covariances which they have if the number is in the piece. There are fewer than `n` pieces
+    where the interval has too few numbers.
+
+    What pieces lose is the sliced number's covariances with the others within each: with 64 of them less than a
+    thousandth of all if both ends are near, and up to a hundredth if the interval has no end.
+
+    >>> pair = Normal(np.array([3, 7], np.int32), np.zeros(2), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> log_shares, lows, highs, rests = slices(pair, 0, -np.inf, np.inf, 2)
+    >>> np.exp(log_shares), lows.round(9), highs, rests[1].mean.round(4)
+    (array([0.5, 0.5]), array([-inf,   0.]), array([ 0., inf]), array([0.7979]))
+    """
+    rest = _others(normal, np.array([position]))
+    factor = triangle(normal.factor[np.append(position, rest)])
+    own = np.array([[low, high, 0.0, normal.mean[position], factor[0, 0]]])
+    own[:, LOG_MASS] = _GAUSSIAN.raw_log_mass(own, own[:, LOW], own[:, HIGH])
+    lows, highs = _pieces(own, n)
+    log_shares = _log_shares(own, lows, highs)
+    cut = np.repeat(own, len(lows), axis=0)
+    cut[:, LOW], cut[:, HIGH] = lows, highs
+    cut[:, LOG_MASS] = _GAUSSIAN.raw_log_mass(cut, lows, highs)
+    mean = np.full(len(lows), normal.mean[position])
+    shifts = _GAUSSIAN.moment(cut, 1, mean) / factor[0, 0]
+    stds = np.sqrt(_GAUSSIAN.moment(cut, 2, _GAUSSIAN.moment(cut, 1, np.zeros(len(lows))))) / factor[0, 0]
+    if not rest.size:
+        return log_shares, lows, highs, []
+    covariant, inner = factor[1:, 0], factor[1:, 1:]
+    normals = [
+        Normal(
+            normal.variables[rest],
+            _shifted(normal.mean[rest], covariant[:, None], np.array([[shift]]), np.ones(1))[:, 0],
+            triangle(np.column_stack([inner, covariant * std])),
+        )
+        for shift, std in zip(shifts.tolist(), stds.tolist(), strict=True)
+    ]
+    return log_shares, lows, highs, normals
+
+
+def mixed_moment(normal: Normal, powers: Sequence[int], centres: Sequence[float]) -> float:
+    """Return the expectation of the product of (number - centre)**power, ±inf if it is too large for a number.
+
+    >>> pair = Normal(np.array([3, 7], np.int32), np.zeros(2), np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> mixed_moment(pair, [2, 2], [0.0, 0.0])  # 1·2 + 2·1²
+    4.0
+    """
+    used = [position for position, power in enumerate(powers) if power]
+    if not used:
+        return 1.0
+    distances = normal.mean[used] - np.asarray(centres, np.float64)[used]
+    factor = normal.factor[used]
+    units = np.maximum(np.abs(distances), np.abs(factor).max(axis=1))
+    factor = factor / units[:, None]
+    orders = [powers[position] for position in used]
+    moment = _moment_of_units((distances / units).tolist(), (factor @ factor.T).tolist(), orders)
+    return _times_powers(moment, units.tolist(), orders)
+
+
+def draw(normal: Normal, rng: np.random.Generator, n: int) -> Floats:
+    """Return draws, one per line.
+
+    >>> pair = Normal(np.array([3, 7], np.int32), np.array([5.0, 6.0]), np.array([[1e-9, 0.0], [1e-9, 1e-9]]))
+    >>> draw(pair, np.random.default_rng(0), 2).round(3)
+    array([[5., 6.],
+           [5., 6.]])
+    """
+    return normal.mean + rng.standard_normal((n, len(normal.mean))) @ normal.factor.T
+
+
+def conditional_means(normal: Normal, values: Floats) -> Floats:
+    """Return the values, one row of data per column, with the means given the known ones where they are missing (NaN).
+
+    >>> pair = Normal(np.array([3, 7], np.int32), np.zeros(2), np.array([[2.0, 0.0], [3.0, 4.0]]))
+    >>> conditional_means(pair, np.array([[4.0, np.nan], [np.nan, np.nan]]))
+    array([[4., 0.],
+           [6., 0.]])
+    """
+    filled = np.array(values, np.float64)
+    patterns, kinds = np.unique(np.isnan(filled), axis=1, return_inverse=True)
+    kinds = kinds.reshape(-1)
+    for kind, missing in enumerate(patterns.T):
+        if missing.any():
+            columns = np.flatnonzero(kinds == kind)
+            filled[np.ix_(missing, columns)] = _means_given(normal, missing, filled[:, columns])
+    return filled
+
+
+def _others(normal: Normal, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    return np.setdiff1d(np.arange(len(normal.mean)), positions)
+
+
+def _means_given(normal: Normal, missing: npt.NDArray[np.bool_], values: Floats) -> Floats:
+    """Return the means of the missing positions; `values` has rows of data as columns."""
+    known, rest = np.flatnonzero(~missing), np.flatnonzero(missing)
+    factor = triangle(normal.factor[np.append(known, rest)])
+    scores, scale = _scores(factor[: len(known), : len(known)], normal.mean[known], values[known])
+    return _shifted(normal.mean[rest], factor[len(known) :, : len(known)], scores, scale)
+
+
+def _scores(factor: Floats, mean: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Solve the triangle for what standard normal numbers give these columns of values.
+
+    The second result is a number per column, at least 1, that the scores are yet to be multiplied by. Columns are
+    worked on number by number: the last bits of matrix products would depend on how many columns there are.
+    """
+    with np.errstate(over="ignore"):
+        distances = np.clip(0.5 * values - 0.5 * mean[:, None], -LARGEST, LARGEST) / factor.diagonal()[:, None]
+    distances = np.clip(distances, -LARGEST, LARGEST)
+    scale = np.maximum(np.abs(distances).max(axis=0, initial=0.0) / 1e100, 1.0)
+    scores = distances / scale
+    for line in range(1, len(factor)):
+        for earlier in range(line):
+            scores[line] -= factor[line, earlier] / factor[line, line] * scores[earlier]
+    return 2.0 * scores, scale
+
+
+def _shifted(mean: Floats, slopes: Floats, scores: Floats, scale: Floats) -> Floats:
+    """Return mean + slopes · scores · scale for each column, as the nearest finite numbers."""
+    shifts = np.zeros((len(mean), scores.shape[1]))
+    for earlier in range(len(scores)):
+        shifts += slopes[:, earlier, None] * scores[earlier]
+    with np.errstate(over="ignore"):
+        return np.clip(mean[:, None] + np.clip(shifts * scale, -LARGEST, LARGEST), -LARGEST, LARGEST)
+
+
+def _pieces(own: Floats, n: int) -> tuple[Floats, Floats]:
+    """Return the closed ends of pieces of equal probability, each of more than one number unless there is only one."""
+    low, high = own[0, LOW], own[0, HIGH]
+    shares = np.arange(1, n) / n
+    lows, highs = [low], []
+    for edge in _GAUSSIAN.quantile(np.repeat(own, n - 1, axis=0), shares):
+        if lows[-1] < edge and np.nextafter(edge, np.inf) < high:
+            highs.append(edge)
+            lows.append(np.nextafter(edge, np.inf))
+    return np.array(lows), np.array([*highs, high])
+
+
+def _log_shares(own: Floats, lows: Floats, highs: Floats) -> Floats:
+    """Return the logs of the pieces' shares, which sum to 1: the gaps between the pieces hold no number."""
+    if len(lows) == 1:
+        return np.zeros(1)
+    log_shares = _GAUSSIAN.log_share(np.repeat(own, len(lows), axis=0), lows, highs)
+    largest = log_shares.max()
+    return np.asarray(log_shares - largest - math.log(np.exp(log_shares - largest).sum()))
+
+
+def _moment_of_units(distances: list[float], products: list[list[float]], orders: list[int]) -> float:
+    """Return the moment from the means' distances and the covariances.
+
+    One factor x is taken out: E[x·f] = distance·E[f] + Σ covariance·E[derivative of f]. All lower moments come first.
+    """
+    moments: dict[tuple[int, ...], float] = {(0,) * len(orders): 1.0}
+    for powers in product(*(range(order + 1) for order in orders)):
+        first = next((position for position, power in enumerate(powers) if power), None)
+        if first is None:
+            continue
+        left = _lowered(powers, first)
+        moments[powers] = distances[first] * moments[left] + sum(
+            products[first][other] * power * moments[_lowered(left, other)] for other, power in enumerate(left) if power
+        )
+    return moments[tuple(orders)]
+
+
+def _lowered(powers: tuple[int, ...], position: int) -> tuple[int, ...]:
+    return (*powers[:position], powers[position] - 1, *powers[position + 1 :])
+
+
+def _times_powers(value: float, units: list[float], orders: list[int]) -> float:
+    """Return value · Π unit**order, ±inf only if that itself is too large."""
+    if not math.isfinite(value):
+        return math.copysign(math.inf, value) if math.isinf(value) else math.inf
+    if not all(map(math.isfinite, units)):
+        return math.inf
+    mantissa, exponent = math.frexp(value)
+    for unit, order in zip(units, orders, strict=True):
+        digits, binary = math.frexp(unit)
+        for _ in range(order):
+            mantissa, carried = math.frexp(mantissa * digits)
+            exponent += binary + carried
+    try:
+        return math.ldexp(mantissa, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, mantissa)
