@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit import Circuit
-from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.domains import EVERYWHERE, Domain, Domains
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
@@ -376,7 +376,7 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
     records = learner.records
     identifying = records.identifying
-    unusual = records.has_unusual()
+    unusual, spans = records.has_unusual(), records.spans().T.tolist()
     columns = [
         Domain(
             v.name,
@@ -385,8 +385,11 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
             leaf.categories(learner.slice(scope, 0)),
             v.name in identifying,
             *unusual[:, place].tolist(),
+            (low, high) if low <= high else EVERYWHERE,
         )
-        for place, (v, leaf, scope) in enumerate(zip(schema.variables, settings.leaves, scopes, strict=True))
+        for place, (v, leaf, scope, (low, high)) in enumerate(
+            zip(schema.variables, settings.leaves, scopes, spans, strict=True)
+        )
     ]
     return Domains(tuple(columns), schema.id_column)
 

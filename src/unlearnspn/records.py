@@ -26,6 +26,7 @@ from unlearnspn.coding import (
     NumericCoder,
 )
 from unlearnspn.errors import RecordIdError
+from unlearnspn.extremes import Extremes
 from unlearnspn.hashing import Keys, derive_key
 from unlearnspn.identifying import identifies
 from unlearnspn.ids import RecordId, record_key, record_keys
@@ -83,6 +84,7 @@ class Records:
         #: [3, numeric column]: how many records have a number below 0, one with a fraction, and a date with a time.
         self.unusual: list[list[int]]
         n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
+        self._extremes = Extremes(n_numeric)
         self.live = np.zeros(0, np.bool_)
         self.keys: Keys = np.zeros(0, np.uint64)
         #: The ids: numbers, or else texts.
@@ -157,6 +159,7 @@ class Records:
             setattr(copied, name, getattr(self, name).copy())
         copied.index, copied.free, copied.totals = deepcopy(self.index), self.free.copy(), self.totals.copied()
         copied.unusual = [line.copy() for line in self.unusual]
+        copied._extremes = self._extremes.copied()
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
@@ -206,6 +209,12 @@ class Records:
         """Tell which variables have a number below 0, one with a fraction, a date with a time, [3, variable]."""
         found = np.zeros((3, len(self.is_numeric)), np.bool_)
         found[:, self.is_numeric] = np.array(self.unusual) > 0
+        return found
+
+    def spans(self) -> Floats:
+        """Return the smallest and the largest number of each variable, [2, variable]; NaN if there is none."""
+        found = np.full((2, len(self.is_numeric)), np.nan)
+        found[:, self.is_numeric] = self._extremes.among(self.values, self.live)
         return found
 
     def find(self, ids: Sequence[RecordId]) -> Rows:
@@ -278,6 +287,7 @@ class Records:
         self.multiset = staged.multiset
         self._shift_unusual(staged.plus, 1)
         self._shift_unusual(staged.minus, -1)
+        self._extremes.shift(self.values, staged.minus, staged.plus)
         self.index.discard(self.keys, staged.minus)
         self._occupy(staged.plus)
         self._release(staged.minus)

@@ -13,7 +13,7 @@ import numpy as np
 from unlearnspn.circuit import conditioning, exports, moments
 from unlearnspn.circuit.batches import Batch
 from unlearnspn.circuit.completion import Completer
-from unlearnspn.circuit.domains import Domain, Domains
+from unlearnspn.circuit.domains import EVERYWHERE, Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, OneOf
 from unlearnspn.circuit.expressions import HIGH, LOW, Expression, Unit
 from unlearnspn.circuit.inputs import Floats
@@ -119,6 +119,7 @@ class Circuit(Queries):
             "negative": [column.name for column in columns if column.has_negative],
             "fractional": [column.name for column in columns if column.has_fraction],
             "timed": [column.name for column in columns if column.has_time],
+            "spans": {column.name: list(column.span) for column in columns if column.span != EVERYWHERE},
         }
         write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict(), **facts})
 
@@ -129,6 +130,7 @@ class Circuit(Queries):
         try:
             facts = {key: _read_names(document.get(key, [])) for key in ("identifying", "fractional", "timed")}
             negative = _read_names(document.get("negative", domains.names))
+            spans = _read_spans(document.get("spans", {}))
             columns = tuple(
                 replace(
                     column,
@@ -136,6 +138,7 @@ class Circuit(Queries):
                     has_negative=column.name in negative,
                     has_fraction=column.name in facts["fractional"],
                     has_time=column.name in facts["timed"],
+                    span=spans.get(column.name, EVERYWHERE),
                 )
                 for column in domains.columns
             )
@@ -222,6 +225,20 @@ class Circuit(Queries):
                         f"column {column.name!r} holds numbers from {least:.16g} to {largest:.16g}, and "
                         f"{_nothing_between(low, high)}: no row can be drawn"
                     )
+
+    def _spans(self, constraints: Constraints) -> dict[int, tuple[float, float]]:
+        """Return between which numbers the records are, of the columns of numbers that evidence does not speak of."""
+        spans = {}
+        for variable in np.flatnonzero(self.domains.is_numeric).tolist():
+            column = self.domains.columns[variable]
+            if variable not in constraints and column.span != EVERYWHERE:
+                low, high = column.span
+                spans[int(self.domains.slots[variable])] = (
+                    (low, high)
+                    if column.grid is None
+                    else (column.grid.cell(low, low)[0], column.grid.cell(high, high)[1])
+                )
+        return spans
 
     def _bounds(self, variable: int) -> tuple[float, float]:
         """Return the bounds that a numeric column is known to be within."""
@@ -317,6 +334,16 @@ def _read_names(names: Any) -> set[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("it does not say which columns identify")
     return set(names)
+
+
+def _read_spans(spans: Any) -> dict[str, tuple[float, float]]:
+    fits = isinstance(spans, dict) and all(
+        isinstance(span, list) and len(span) == 2 and all(isinstance(end, float) for end in span) and span[0] <= span[1]
+        for span in spans.values()
+    )
+    if not fits:
+        raise ValueError("it does not say between which numbers its columns are")
+    return {name: (low, high) for name, (low, high) in spans.items()}
 
 
 def _parts(domain: Domain) -> list[bytes]:

@@ -6,7 +6,7 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -29,8 +29,12 @@ from unlearnspn.circuit.normal_densities import normal_values
 from unlearnspn.errors import ImpossibleEvidenceError
 
 _LEAST_SHARE = 2.0**-54
+#: How often a row is drawn again that has numbers outside of the span of their column.
+_MOST_DRAWS = 64
 #: About how many values of units are held at a time.
 _CELLS = 1 << 22
+
+Span = tuple[float, float]
 
 
 class Completer:
@@ -51,17 +55,28 @@ class Completer:
         """Fill in what is missing by a sample from its distribution given the rest of the row."""
         return self._in_blocks(batch, lambda rows: self._sample(rows, rng))
 
-    def sample_rows(self, n_rows: int, rng: np.random.Generator) -> Batch:
-        """Sample whole rows: the pass upwards is the same for all of them, and done once."""
+    def sample_rows(self, n_rows: int, rng: np.random.Generator, spans: Mapping[int, Span]) -> Batch:
+        """Sample whole rows: the pass upwards is the same for all of them, and done once.
+
+        Rows that have numbers outside of the span of their column, by its slot, are drawn again for some times.
+        """
         values = self._values(Batch.missing(self.domains, 1), self._known, maximise=False)
         if values[len(self.layout) - 1, 0] == -np.inf:
             raise ImpossibleEvidenceError("no row has only categories that can be named, as the evidence says")
         size = max(1, _CELLS // max(len(self.domains), 1))
-        parts = [
-            self._draw(Batch.missing(self.domains, min(size, n_rows - start)), values, rng)
-            for start in range(0, n_rows, size)
-        ]
+        parts = [self._draw_within(min(size, n_rows - start), values, rng, spans) for start in range(0, n_rows, size)]
         return Batch.joined(parts) if parts else Batch.missing(self.domains, 0)
+
+    def _draw_within(self, n_rows: int, values: Floats, rng: np.random.Generator, spans: Mapping[int, Span]) -> Batch:
+        rows = self._draw(Batch.missing(self.domains, n_rows), values, rng)
+        outside = _outside(rows, spans)
+        for _ in range(_MOST_DRAWS):
+            if not outside.size:
+                break
+            again = self._draw(Batch.missing(self.domains, outside.size), values, rng)
+            rows.numbers[:, outside], rows.places[:, outside] = again.numbers, again.places
+            outside = outside[_outside(again, spans)]
+        return rows
 
     def maximum(self, batch: Batch) -> Batch:
         """Fill in what is missing by max-product."""
@@ -191,6 +206,14 @@ class Completer:
 
     def _nothing_chosen(self, batch: Batch) -> Places:
         return np.full(batch.numbers.shape, -1, np.int32)
+
+
+def _outside(rows: Batch, spans: Mapping[int, Span]) -> npt.NDArray[np.intp]:
+    """Return the rows that have a number outside of the span of its column, by slot."""
+    outside = np.zeros(rows.n_rows, np.bool_)
+    for slot, (low, high) in spans.items():
+        outside |= (rows.numbers[slot] < low) | (rows.numbers[slot] > high)
+    return np.flatnonzero(outside)
 
 
 def _nameless(layout: Layout) -> npt.NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,10 @@ from unlearnspn.tables.origins import ANYTHING, CellType, Origin
 from unlearnspn.tables.times import USUAL_TYPES
 
 
+#: Of a column of which nobody knows between which numbers its records are.
+EVERYWHERE = (-math.inf, math.inf)
+
+
 @dataclass(frozen=True)
 class Domain:
     """One column: what its values may be."""
@@ -35,6 +40,8 @@ class Domain:
     has_negative: bool = True
     has_fraction: bool = False
     has_time: bool = False
+    #: The smallest and the largest number that a record has.
+    span: tuple[float, float] = EVERYWHERE
     #: What its values are multiples of, if they are.
     grid: Grid | None = None
 

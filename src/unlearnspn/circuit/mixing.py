@@ -60,6 +60,7 @@ def _joined(circuits: Sequence[Circuit], variable: int) -> Domain:
         any(column.has_negative for column in columns),
         any(column.has_fraction for column in columns),
         any(column.has_time for column in columns),
+        (min(column.span[0] for column in columns), max(column.span[1] for column in columns)),
     )
 
 

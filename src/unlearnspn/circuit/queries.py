@@ -110,8 +110,14 @@ class Queries:
             centres = dict(zip(variables, means.tolist(), strict=True))
         return moments.moment(circuit.layout, circuit.domains, by_variable, centres)
 
-    def sample(self, n: int = 1, given: Evidence | None = None, random_state: Any = None) -> Any:
-        """Draw n rows, exactly from the distribution given the evidence, as the kind of table that was learned from.
+    def sample(
+        self, n: int = 1, given: Evidence | None = None, random_state: Any = None, *, within_span: bool = True
+    ) -> Any:
+        """Draw n rows from the distribution given the evidence, as the kind of table that was learned from.
+
+        Numbers are drawn between the smallest and the largest that a record has, but for columns that the evidence
+        speaks of: rows that have others are drawn again, 64 times at most. With `within_span=False` they are kept, and
+        rows are drawn exactly from the distribution, tails and all.
 
         Categories never seen cannot be named, so the rows are drawn given that all categories are known ones. Where no
         row agrees with the evidence, because a category was never seen or a column of whole numbers has none within a
@@ -126,7 +132,8 @@ class Queries:
         _require_names(circuit, constraints)
         circuit._require_writable()
         warn_of(circuit.domains.identifying, "the sample shows")
-        rows = circuit._completer.sample_rows(int(n), np.random.default_rng(random_state))
+        spans = circuit._spans(constraints) if within_span else {}
+        rows = circuit._completer.sample_rows(int(n), np.random.default_rng(random_state), spans)
         return circuit._write(rows)
 
     def mpe(self, X: Any) -> Any:

@@ -180,9 +180,7 @@ def _sum_both(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _dot(
-    x: cython.p_short, y: cython.p_short, n_records: cython.Py_ssize_t
-) -> cython.longlong:
+def _dot(x: cython.p_short, y: cython.p_short, n_records: cython.Py_ssize_t) -> cython.longlong:
     """Sum products."""
     total: cython.longlong = 0
     i: cython.Py_ssize_t
@@ -222,9 +220,7 @@ def _floored(total: cython.longlong, n: cython.longlong) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.cdivision(True)
-def _gain(
-    sums: _Sums, covariance: cython.double, least_x: cython.double, least_y: cython.double
-) -> cython.double:
+def _gain(sums: _Sums, covariance: cython.double, least_x: cython.double, least_y: cython.double) -> cython.double:
     """Return -n/2·ln(1 - r²); neither number can be told better than its least deviation says."""
     square_x: cython.double = least_x * least_x
     square_y: cython.double = least_y * least_y
