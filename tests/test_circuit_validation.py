@@ -233,7 +233,7 @@ NORMAL = [-INF, INF, 0.0, 0.0, 1.0]
         (lower(numeric(Unit.POISSON, 0, 1.0, 1.0)), [None], r"unit 0 \(POISSON\): it does not have the parameters"),
         (lower(numeric(Unit.HISTOGRAM, 0, 0.0, 1.0)), [None], r"unit 0 \(HISTOGRAM\): it does not have the param"),
         (raw([], [], [], [], []), [], "there are 0 units"),
-        (raw([10], [0], [[]], [[]], [NORMAL]), [None], "unit 0 is of an unknown kind"),
+        (raw([11], [0], [[]], [[]], [NORMAL]), [None], "unit 0 is of an unknown kind"),
         (raw([3, 0], [0, -1], [[], [1]], [[], [0.0]], [NORMAL, []]), [None], r"unit 1 \(SUM\): a child does not come"),
         (raw([3, 0], [0, -1], [[], [-1]], [[], [0.0]], [NORMAL, []]), [None], r"unit 1 \(SUM\): a child does not come"),
         (raw([0, 3], [-1, 0], [[], []], [[], []], [[], NORMAL]), [None], r"unit 0 \(SUM\): it is no part"),
@@ -242,7 +242,7 @@ NORMAL = [-INF, INF, 0.0, 0.0, 1.0]
         (
             raw([3, 1], [0, -1], [[], [0]], [[], [0.0]], [NORMAL, [1.0]]),
             [None],
-            r"unit 1 .*only inputs and trees have parameters",
+            r"unit 1 .*only inputs, trees and joint normals have parameters",
         ),
         (
             raw([3, 1], [0, -1], [[], [0]], [[], [-1.0]], [NORMAL, []]),

@@ -136,7 +136,9 @@ def test_max_product_of_a_product_is_at_the_modes(model):
     rng = model.rng()
     mode = spn.mpe(np.full((1, len(model.recipes)), np.nan))
     best = spn.score_samples(mode)[0]
-    others = np.concatenate([spn.sample(500, random_state=rng).astype(float), np.repeat(mode, 200, axis=0)])
+    others = np.concatenate(
+        [spn.sample(500, random_state=rng, within_span=False).astype(float), np.repeat(mode, 200, axis=0)]
+    )
     near = rng.normal(0.0, 0.01, (200, len(model.recipes)))
     others[500:] += np.where([recipe.leaf == "poisson" for recipe in model.recipes], np.round(200.0 * near), near)
     assert (spn.score_samples(others) <= best + 1e-12).all()

@@ -75,7 +75,7 @@ def with_values(circuit, columns):
 @given(model=random_models())
 def test_columns_and_pairs_of_samples_fit(model):
     columns = with_values(model.circuit, model.some_columns(model.rng(), least=1, most=2))
-    samples = model.circuit.sample(N_SAMPLES, random_state=model.seed)
+    samples = model.circuit.sample(N_SAMPLES, random_state=model.seed, within_span=False)
     assert_samples_fit(model, samples, named(model.circuit), columns)
 
 
@@ -84,7 +84,7 @@ def test_columns_and_pairs_of_samples_fit(model):
 def test_conditional_samples_fit(model):
     rng = model.rng()
     evidence = model.evidence(rng, model.some_columns(rng, least=1, most=2), ranges=2)
-    samples = model.circuit.sample(N_SAMPLES, given=evidence, random_state=rng)
+    samples = model.circuit.sample(N_SAMPLES, given=evidence, random_state=rng, within_span=False)
     columns = with_values(model.circuit, model.some_columns(rng, least=1, most=2))
     assert_samples_fit(model, samples, named(model.circuit.condition(evidence)), columns)
 
@@ -108,7 +108,7 @@ def test_numbers_pass_the_kolmogorov_smirnov_test(model):
     v = int(rng.integers(len(model.recipes)))
     evidence = model.evidence(rng, model.some_columns(rng, most=2), ranges=2)
     circuit = model.circuit.condition(evidence)
-    samples = np.sort(circuit.sample(1000, random_state=rng)[:, v].astype(float))
+    samples = np.sort(circuit.sample(1000, random_state=rng, within_span=False)[:, v].astype(float))
     steps = np.arange(1, 1001) / 1000
     below = BruteForce(circuit).below(f"x{v}", samples)
     before = BruteForce(circuit).below(f"x{v}", np.nextafter(samples, -np.inf))
@@ -123,7 +123,7 @@ def test_numbers_pass_the_kolmogorov_smirnov_test(model):
 def test_samples_are_as_the_evidence_says(model):
     rng = model.rng()
     evidence = model.evidence(rng, model.some_columns(rng, least=1), ranges=5)
-    samples = model.circuit.sample(50, given=evidence, random_state=rng)
+    samples = model.circuit.sample(50, given=evidence, random_state=rng, within_span=False)
     for name, wanted in evidence.items():
         for value in samples[:, int(name[1:])].tolist():
             if isinstance(wanted, Range):
@@ -202,7 +202,7 @@ def test_numbers_of_samples_that_are_none_are_refused(n):
 def test_samples_in_blocks_fit_as_well(monkeypatch):
     circuit = SPN(min_rows=30, threshold=0.2).fit(frame()).circuit_
     monkeypatch.setattr(completion, "_CELLS", 700)
-    samples = circuit.sample(2000, random_state=0)
+    samples = circuit.sample(2000, random_state=0, within_span=False)
     assert samples.shape == (2000, 4)
     assert_fits(
         samples["sex"].value_counts()[["f", "m"]],

@@ -121,7 +121,9 @@ def _within(normal: Normal, ranges: Mapping[int, tuple[float, float]]) -> Expres
     for inputs, rest, log_weight in _pieces(normal, dict(ranges), min(each, _MOST_PIECES)):
         parts.append(product([*inputs, *([] if rest is None else [single(rest)])]))
         log_weights.append(log_weight)
-    return mixture(parts, (np.array(log_weights) - np.logaddexp.reduce(log_weights)).tolist())
+    # They may be far below zero: then they are known well beside each other only.
+    weights = np.array(log_weights) - max(log_weights)
+    return mixture(parts, (weights - np.log(np.exp(weights).sum())).tolist())
 
 
 def _pieces(
