@@ -245,7 +245,9 @@ def test_after_a_removal_only_trees_that_changed_are_derived(monkeypatch):
     assert 0 < len(derived) - n_trees < n_trees / 2
     assert (
         spn.circuit_
-        == SPN(min_rows=30, n_bins=6, factorization=BY_BINS).fit(np.delete(numbers, 8, 0), ids=np.delete(np.arange(600), 8)).circuit_
+        == SPN(min_rows=30, n_bins=6, factorization=BY_BINS)
+        .fit(np.delete(numbers, 8, 0), ids=np.delete(np.arange(600), 8))
+        .circuit_
     )
 
 
