@@ -2,13 +2,19 @@
 
 import math
 from collections import Counter
+from fractions import Fraction
+from operator import mul
 
 from reference import half_g
 from reference_coding import log, mean_of, std_of, token
+from reference_normals import Normals
 
 #: The share of one category's smoothing that all categories never seen get together.
 UNSEEN = 0.01
 INPUTS = ("gaussian", "categorical")
+#: The share of records that are unlike the others, where numbers are jointly normal, and of their numbers that may lie
+#: anywhere.
+UNLIKE, ANYWHERE = 1.0 / 64.0, 0.1
 
 
 class Units:
@@ -56,6 +62,8 @@ class Units:
                 found[number] = math.fsum(found[child] for child in rest[0])
             elif kind == "tree":
                 found[number] = _tree_density(rest[1], found, 0, 0)
+            elif kind == "normal":
+                found[number] = _normal_density(*rest, record)
             else:
                 found[number] = _input_density(kind, rest, record, columns)
         return found[root]
@@ -65,7 +73,7 @@ class Units:
         seen, pending = {root}, [root]
         while pending:
             kind, *rest = self.units[pending.pop()]
-            if kind not in INPUTS:
+            if kind not in (*INPUTS, "normal"):
                 pending += [child for child in rest[0] if child not in seen]
                 seen.update(rest[0])
         return sorted(seen)
@@ -94,6 +102,25 @@ def _tree_density(nodes, found, v, state):
     )
 
 
+def _normal_density(variables, mean, factor, record):
+    """Return the log-density of what a record has of some numbers, by fractions: eliminate one after another."""
+    known = [place for place, v in enumerate(variables) if record[v] is not None]
+    lines = [[Fraction(entry) for entry in line] for line in factor]
+    matrix = [[sum(map(mul, lines[i], lines[j])) for j in known] for i in known]
+    shifts, total = [Fraction(record[variables[i]]) - Fraction(mean[i]) for i in known], Fraction(0)
+    result = 0.0
+    for k in range(len(known)):
+        variance = matrix[k][k]
+        total += shifts[k] ** 2 / variance
+        result -= (math.log(variance.numerator) - math.log(variance.denominator) + math.log(2.0 * math.pi)) / 2.0
+        for i in range(k + 1, len(known)):
+            share = matrix[i][k] / variance
+            shifts[i] -= share * shifts[k]
+            for j in range(k + 1, len(known)):
+                matrix[i][j] -= share * matrix[k][j]
+    return result - (float(total) if total < 2**1000 else math.inf) / 2.0
+
+
 def _input_density(kind, rest, record, columns):
     variable, *parameters = rest
     value = record[variable]
@@ -115,7 +142,7 @@ def derive_circuit(reference, units):
 def _derive(reference, node, units):
     if node.operation == "create leaf":
         if len(node.scope) > 1:
-            return _Tree(reference, node, units).express()
+            return joint_leaf(reference, node, units)
         return leaf(reference, node.scope[0], node.rows, units)
     parts = [_derive(reference, child, units) for child in node.children]
     if node.operation == "split data":
@@ -152,6 +179,36 @@ def smoothed(counts, alpha, beta=0.0, alone=None):
     return [*shares, (alpha * UNSEEN + beta * alone[-1]) / total]
 
 
+def joint_leaf(reference, node, units):
+    """Return the distribution of several variables: a tree, and numbers that are jointly normal."""
+    columns = {v: reference.columns[v] for v in node.scope}
+    labels = {v: _labels(column) for v, column in columns.items()}
+
+    def told(u, v):
+        return half_g([(labels[u][row], labels[v][row]) for row in node.rows])
+
+    normals = Normals(columns, node.rows, reference.settings, told)
+    rest = [v for v in node.scope if v not in normals.variables]
+    factors = [_Tree(reference, rest, node.rows, units).express()] if rest else []
+    return units.product(factors + [_joint_normal(columns, *normal, units) for normal in normals.blocks])
+
+
+def _joint_normal(columns, variables, means, stds, factor, units):
+    """Return a block: numbers that are jointly normal, but for a few records in which they are independent."""
+    apart = []
+    for v, mean, std in zip(variables, means, stds, strict=True):
+        own = units.unit("gaussian", v, mean, std)
+        anywhere = units.unit("gaussian", v, columns[v].centre, 4.0 * columns[v].scale)
+        apart.append(units.mixture([own, anywhere], [log(1.0 - ANYWHERE), log(ANYWHERE)]))
+    together = units.unit("normal", variables, means, factor)
+    return units.mixture([together, units.product(apart)], [log(1.0 - UNLIKE), log(UNLIKE)])
+
+
+def _labels(column):
+    """Return which outcome each row has: a category, or a bin."""
+    return column.codes if column.is_numeric else [None if value is None else token(value) for value in column.values]
+
+
 # -- Chow-Liu trees ----------------------------------------------------------------------------------------------------
 
 
@@ -162,16 +219,16 @@ MOST_CONTEXTS, MOST_SIBLINGS = 128, 8
 class _Tree:
     """The joint distribution of the variables of a leaf, each of which depends on its parent, or on more ancestors."""
 
-    def __init__(self, reference, node, units):
-        self.settings, self.units, self.rows, self.scope = reference.settings, units, node.rows, node.scope
-        self.columns = {v: reference.columns[v] for v in node.scope}
-        self.labels = {v: self._labels(column) for v, column in self.columns.items()}
+    def __init__(self, reference, scope, rows, units):
+        self.settings, self.units, self.rows, self.scope = reference.settings, units, rows, scope
+        self.columns = {v: reference.columns[v] for v in scope}
+        self.labels = {v: _labels(column) for v, column in self.columns.items()}
         self.outcomes = {
             v: column.outcomes if column.is_numeric else [token(outcome) for outcome in column.outcomes]
             for v, column in self.columns.items()
         }
-        self.counts = {v: Counter(labels[row] for row in node.rows) for v, labels in self.labels.items()}
-        self.seen = {v: [o for o in self.outcomes[v] if self.counts[v][o]] for v in node.scope}
+        self.counts = {v: Counter(labels[row] for row in rows) for v, labels in self.labels.items()}
+        self.seen = {v: [o for o in self.outcomes[v] if self.counts[v][o]] for v in scope}
         self.gains = {(u, v): self._gain(u, v) for u in self.scope for v in self.scope if u != v}
         parents, self.joined = self._spanning_tree()
         #: The ancestors that each variable depends on, the nearest first.
@@ -183,12 +240,6 @@ class _Tree:
         for v in reversed(self.joined):
             lengths = [max(len(self.ancestors[c]), self.kept[c] - 1) for c in self.children[v]]
             self.kept[v] = max([1, *lengths])
-
-    def _labels(self, column):
-        """Return which outcome each row has: a category, or a bin."""
-        return (
-            column.codes if column.is_numeric else [None if value is None else token(value) for value in column.values]
-        )
 
     def _spanning_tree(self):
         """Return the parent of each variable, and all in the order in which they join (Prim, from the first on).
@@ -280,6 +331,8 @@ class _Tree:
         A node is the number of its parent; for each state of that how likely its own states are, None if it has none;
         and its distribution in each of its states, or in each of its parent's.
         """
+        if len(self.scope) == 1:
+            return self._alone(self.scope[0])
         numbers, nodes = {v: number for number, v in enumerate(self.joined)}, []
         for v in self.joined:
             parent = self.ancestors[v][0] if self.ancestors[v] else None
@@ -293,6 +346,14 @@ class _Tree:
                 inputs = [self._own(v, state and state[0]) for state in self._states(v)]
                 nodes.append((numbers.get(parent, -1), lines, inputs))
         return self.units.tree(nodes)
+
+    def _alone(self, v):
+        """Return the distribution of the only variable."""
+        probabilities = self._given(v, ())
+        if self._is_simple(v):
+            return self.units.unit("categorical", v, [log(p) for p in probabilities])
+        inputs = [self._own(v, state and state[0]) for state in self._states(v)]
+        return self.units.mixture(inputs, self._line(v, None, probabilities))
 
     def _given(self, v, context):
         """Return the probabilities of a variable given values of its nearest ancestors, or by itself."""

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_wine
 
+from expression_units import units_of
 from reference import Reference, Settings
 from reference_circuit import Units, derive_circuit
 from sequences import CATEGORY_POOLS, NUMERIC_POOLS, Held, Sequence, apply_request
 from unlearnspn import SPN, ChowLiu
-from unlearnspn.circuit.expressions import Unit
-from unlearnspn.circuit.tree_nodes import unpack
+from unlearnspn.circuit.layout import lift
 
 N_TABLES = int(os.environ.get("UNLEARNSPN_REFERENCES", "0"))
 #: Settings by what they exercise, the first the simplest.
@@ -108,30 +108,6 @@ def tables(draw, sort):
     return Sequence(categorical, table, draw(parameters(sort)), n_first, requests, draw(st.booleans()))
 
 
-def units_of(circuit, units):
-    """Return the number of the library's circuit among the reference's units."""
-    layout, numbers, n_trees = circuit.layout, [], 0
-    for u in range(len(layout)):
-        kind, parameters = Unit(layout.units[u]), layout.parameters_of(u).tolist()
-        children = [numbers[child] for child in layout.children_of(u).tolist()]
-        if kind is Unit.SUM:
-            weights = layout.log_weights[layout.child_starts[u] : layout.child_starts[u + 1]].tolist()
-            numbers.append(units.unit("sum", children, weights))
-        elif kind is Unit.PRODUCT:
-            numbers.append(units.unit("product", children))
-        elif kind is Unit.TREE:
-            nodes = unpack(layout.nodes_of(n_trees), layout.parameters_of(u), children)
-            numbers.append(units.tree([(p, None if t is None else t.tolist(), list(i)) for p, t, i in nodes]))
-            n_trees += 1
-        elif kind is Unit.GAUSSIAN:
-            assert parameters[:3] == [-math.inf, math.inf, 0.0]
-            numbers.append(units.unit("gaussian", int(layout.variables[u]), *parameters[3:]))
-        else:
-            assert kind is Unit.CATEGORICAL
-            numbers.append(units.unit("categorical", int(layout.variables[u]), parameters))
-    return numbers[-1]
-
-
 def assert_same_decisions(view, node):
     """Compare the networks node by node: operation, variables, number of records, numbers of clusters."""
     expected = node.operation, tuple(f"x{v}" for v in node.scope), len(node.rows), tuple(node.clusters)
@@ -145,7 +121,7 @@ def assert_like_reference(spn, records, categorical, chosen, rows):
     reference, units = Reference(records, categorical, chosen), Units()
     assert_same_decisions(spn.root_, reference.root)
     root = derive_circuit(reference, units)
-    assert units_of(spn.circuit_, units) == root
+    assert units_of(lift(spn.circuit_.layout), units) == root
     for density, row in zip(spn.score_samples(rows).tolist(), rows.tolist(), strict=True):
         expected = units.log_density(root, row, reference.columns)
         # Beyond, squares overflow.

@@ -70,9 +70,9 @@ class ChowLiu:
     together, it is normal around the column's centre, four times as wide as its scale.
 
     Numbers that are linearly related stand beside the tree and are jointly normal: those of which another number tells
-    more by a line than any category does, each of them after its penalty. Each depends linearly on up to `order` others,
-    added as long as the log-likelihood grows by more than `penalty`; correlations of n records are n / (n + beta) of
-    what they are there. One record in 64 is taken to be unlike the others.
+    more by a line than any category does, each of them after its penalty. Each depends linearly on up to `order`
+    others, added as long as the log-likelihood grows by more than `penalty`; a correlation in n records is taken to be
+    n / (n + beta) of what it is there. One record in 64 is taken to be unlike the others.
 
     >>> ChowLiu().name
     'chow-liu'

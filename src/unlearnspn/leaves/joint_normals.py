@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.expressions import Expression, Normal, Unit, mixture, numeric, product
+from unlearnspn.circuit.expressions import OWN, Expression, Input, Normal, Unit, mixture, numeric_parameters, product
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_STD, NumericCoder
 from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.leaves.linear_networks import LinearNetwork, cholesky, joint_covariances, learn_network
@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 _UNLIKE = 1.0 / 64.0
 #: Of these, the share of numbers that may lie anywhere in their columns.
 _ANYWHERE = 0.1
+_STANDARD = np.array(numeric_parameters(0.0, 1.0))
 _LOG_WEIGHTS, _LOG_WEIGHTS_ALONE = ((log(1.0 - share), log(share)) for share in (_UNLIKE, _ANYWHERE))
 #: Columns with another scale or centre have no joint distribution, so that nothing overflows.
 _LARGEST = 2.0**300
@@ -120,15 +121,20 @@ def _join(
 def express_normal(normal: JointNormal, units: NumberUnits) -> Expression:
     """Return a block as part of a circuit."""
     together = Normal(normal.variables.astype(np.int32), normal.mean, normal.factor)
-    gaussians = zip(normal.variables.tolist(), normal.mean.tolist(), normal.std.tolist(), strict=True)
-    apart = product([_alone(v, mean, std, units) for v, mean, std in gaussians])
-    return mixture([together, apart], _LOG_WEIGHTS)
+    own = _gaussians(normal.mean, normal.std)
+    anywhere = _gaussians(*units.elsewhere[normal.variables].T)
+    apart = [
+        mixture([Input(Unit.GAUSSIAN, v, one), Input(Unit.GAUSSIAN, v, other)], _LOG_WEIGHTS_ALONE)
+        for v, one, other in zip(normal.variables.tolist(), own, anywhere, strict=True)
+    ]
+    return mixture([together, product(apart)], _LOG_WEIGHTS)
 
 
-def _alone(v: int, mean: float, std: float, units: NumberUnits) -> Expression:
-    """Return what a number of a block is like in a record that is unlike the others."""
-    return numeric(Unit.GAUSSIAN, v, mean, math.sqrt(std**2 + (4 * units.elsewhere[v][1] / 4) ** 2))
-    return mixture(parts, _LOG_WEIGHTS_ALONE)
+def _gaussians(means: Floats, stds: Floats) -> Floats:
+    """Return the parameters of Gaussians, a line for each."""
+    lines = np.tile(_STANDARD, (means.size, 1))
+    lines[:, OWN], lines[:, OWN + 1] = means, stds
+    return lines
 
 
 def readable_normal(normal: JointNormal, units: NumberUnits, names: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import cython
 import numpy as np
 import numpy.typing as npt
-from cython.cimports.unlearnspn.const_types import const_float64, const_int16, const_int64
+from cython.cimports.unlearnspn.const_types import const_float64, const_int16
+from cython.cimports.unlearnspn.leaves.paired_sums import PairedSums
 from cython.cimports.unlearnspn.portable_math import log
 from cython.cimports.unlearnspn.rows.features import FEATURE_LIMIT
 
@@ -24,12 +25,8 @@ Floats = npt.NDArray[np.float64]
 LEAST_COMMON: int = 8
 _LEAST_COMMON = cython.declare(cython.longlong, LEAST_COMMON)
 #: No feature may be had by more than one value in so many: what has few values is no normal distribution.
-_MOST_SHARE = cython.declare(cython.longlong, 8)
+_MOST_SHARE = cython.declare(cython.longlong, 4)
 _N_FEATURES: int = 1 << 16
-
-_Sums = cython.struct(
-    n=cython.longlong, x=cython.longlong, y=cython.longlong, xx=cython.longlong, yy=cython.longlong, xy=cython.longlong
-)
 
 
 class LinearPairs(NamedTuple):
@@ -79,7 +76,7 @@ def _write_spread(features: const_int16[:, ::1], counts: cython.int[::1], spread
 @cython.exceptval(check=False)
 def _is_known(feature: cython.short) -> cython.bint:
     """Tell whether a feature is neither missing nor at its limit."""
-    return -FEATURE_LIMIT < feature and feature < FEATURE_LIMIT
+    return -FEATURE_LIMIT < feature < FEATURE_LIMIT
 
 
 def relate(features: Features, leasts: Floats) -> LinearPairs:
@@ -108,7 +105,7 @@ def _write_pairs(
     u: cython.Py_ssize_t
     v: cython.Py_ssize_t
     n_records: cython.Py_ssize_t = features.shape[1]
-    sums: _Sums
+    sums: PairedSums
     totals: cython.longlong[::1] = np.zeros(features.shape[0], np.int64)
     squares: cython.longlong[::1] = np.zeros(features.shape[0], np.int64)
     with cython.nogil:
@@ -128,7 +125,7 @@ def _write_pairs(
             for v in range(u + 1, features.shape[0]):
                 left, right = cython.address(values[u, 0]), cython.address(values[v, 0])
                 if counts[u, u] == n_records and counts[v, v] == n_records:
-                    sums = _Sums(n=n_records, x=totals[u], y=totals[v], xx=squares[u], yy=squares[v], xy=0)
+                    sums = PairedSums(n=n_records, x=totals[u], y=totals[v], xx=squares[u], yy=squares[v], xy=0)
                     sums.xy = _dot(left, right, n_records)
                 else:
                     sums = _sum_both(left, cython.address(marks[u, 0]), right, cython.address(marks[v, 0]), n_records)
@@ -158,9 +155,9 @@ def _sum_both(
     y: cython.p_short,
     has_y: cython.p_short,
     n_records: cython.Py_ssize_t,
-) -> _Sums:
+) -> PairedSums:
     """Sum two numbers over the records that have both; what is not known is 0."""
-    sums: _Sums
+    sums: PairedSums
     i: cython.Py_ssize_t
     n: cython.longlong = 0
     of_x: cython.longlong = 0
@@ -173,7 +170,7 @@ def _sum_both(
         of_y += y[i] * has_x[i]
         of_xx += x[i] * x[i] * has_y[i]
         of_yy += y[i] * y[i] * has_x[i]
-    sums = _Sums(n=n, x=of_x, y=of_y, xx=of_xx, yy=of_yy, xy=_dot(x, y, n_records))
+    sums = PairedSums(n=n, x=of_x, y=of_y, xx=of_xx, yy=of_yy, xy=_dot(x, y, n_records))
     return sums
 
 
@@ -220,7 +217,7 @@ def _floored(total: cython.longlong, n: cython.longlong) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 @cython.cdivision(True)
-def _gain(sums: _Sums, covariance: cython.double, least_x: cython.double, least_y: cython.double) -> cython.double:
+def _gain(sums: PairedSums, covariance: cython.double, least_x: cython.double, least_y: cython.double) -> cython.double:
     """Return -n/2·ln(1 - r²); neither number can be told better than its least deviation says."""
     square_x: cython.double = least_x * least_x
     square_y: cython.double = least_y * least_y

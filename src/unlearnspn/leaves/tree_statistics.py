@@ -1,4 +1,4 @@
-"""What a tree follows from: codes and features of its records, the tables of all pairs, the moments of numbers by bin."""
+"""What a tree follows from: codes and features of records, the tables of all pairs, and moments of numbers by bin."""
 
 from __future__ import annotations
 
