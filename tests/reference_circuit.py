@@ -12,9 +12,8 @@ from reference_normals import Normals
 #: The share of one category's smoothing that all categories never seen get together.
 UNSEEN = 0.01
 INPUTS = ("gaussian", "categorical")
-#: The share of records that are unlike the others, where numbers are jointly normal, and of their numbers that may lie
-#: anywhere.
-UNLIKE, ANYWHERE = 1.0 / 64.0, 0.1
+#: The share of records that are unlike the others, where numbers are jointly normal.
+UNLIKE = 1.0 / 64.0
 
 
 class Units:
@@ -189,19 +188,41 @@ def joint_leaf(reference, node, units):
 
     normals = Normals(columns, node.rows, reference.settings, told)
     rest = [v for v in node.scope if v not in normals.variables]
-    factors = [_Tree(reference, rest, node.rows, units).express()] if rest else []
-    return units.product(factors + [_joint_normal(columns, *normal, units) for normal in normals.blocks])
+    blocks = list(normals.blocks)
+    given = None
+    if blocks and len(rest) == 1 and not columns[rest[0]].is_numeric:
+        outcomes = [token(outcome) for outcome in columns[rest[0]].outcomes]
+        given = normals.given([labels[rest[0]][row] for row in node.rows], outcomes)
+    tree = _Tree(reference, rest, node.rows, units) if rest else None
+    if given is not None:
+        factors = [_given_category(columns, tree, blocks.pop(0), *given, units)]
+    else:
+        factors = [tree.express()] if rest else []
+    return units.product(factors + [_joint_normal(columns, *normal, units) for normal in blocks])
 
 
-def _joint_normal(columns, variables, means, stds, factor, units):
-    """Return a block: numbers that are jointly normal, but for a few records in which they are independent."""
+def _joint_normal(columns, variables, means, stds, factor, units, own_means=None):
+    """Return a block: numbers that are jointly normal, but for a few records in which they are independent.
+
+    The former have the means `own_means`, if these are given.
+    """
     apart = []
     for v, mean, std in zip(variables, means, stds, strict=True):
-        own = units.unit("gaussian", v, mean, std)
-        anywhere = units.unit("gaussian", v, columns[v].centre, 4.0 * columns[v].scale)
-        apart.append(units.mixture([own, anywhere], [log(1.0 - ANYWHERE), log(ANYWHERE)]))
-    together = units.unit("normal", variables, means, factor)
+        wide = 4.0 * columns[v].scale
+        apart.append(units.unit("gaussian", v, mean, math.sqrt(std * std + wide * wide)))
+    together = units.unit("normal", variables, own_means or means, factor)
     return units.mixture([together, units.product(apart)], [log(1.0 - UNLIKE), log(UNLIKE)])
+
+
+def _given_category(columns, tree, normal, means_given, factor, units):
+    """Return a category and a block whose means depend on it; given what no record has they are those of all."""
+    variables, means, stds, _ = normal
+    categories, log_weights = tree.states_of_only()
+    parts = []
+    for category, own_means in zip(categories, [*means_given, means], strict=False):
+        block = _joint_normal(columns, variables, means, stds, factor, units, own_means)
+        parts.append(units.product([category, block]))
+    return units.mixture(parts, log_weights)
 
 
 def _labels(column):
@@ -352,8 +373,13 @@ class _Tree:
         probabilities = self._given(v, ())
         if self._is_simple(v):
             return self.units.unit("categorical", v, [log(p) for p in probabilities])
+        return self.units.mixture(*self.states_of_only())
+
+    def states_of_only(self):
+        """Return what the only variable is like in each of its states, and how likely these are."""
+        (v,) = self.scope
         inputs = [self._own(v, state and state[0]) for state in self._states(v)]
-        return self.units.mixture(inputs, self._line(v, None, probabilities))
+        return inputs, self._line(v, None, self._given(v, ()))
 
     def _given(self, v, context):
         """Return the probabilities of a variable given values of its nearest ancestors, or by itself."""

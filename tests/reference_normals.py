@@ -8,6 +8,8 @@ from reference_coding import LARGEST_FEATURE, STD, log
 #: So many values a number needs, and two numbers in common; so many numbers at most are in one block.
 LEAST_VALUES, MOST_IN_A_BLOCK = 8, 64
 LARGEST = 2.0**300
+#: A block depends on a category with so many that some record has.
+LEAST_CATEGORIES, MOST_CATEGORIES = 2, 16
 
 
 def least_deviation(column, settings):
@@ -40,12 +42,13 @@ class Normals:
         self.pairs = {(u, v): self._pair(u, v) for u in self.candidates for v in self.candidates}
         others = [v for v in columns if v not in self.candidates]
         joining = [v for v in self.candidates if self._joins(v, others, told)]
-        self.blocks = []
+        self.blocks, self.joined = [], []
         while len(joining) > 1:
             block = self._grow(joining)
             joining = [v for v in joining if v not in block]
             if (normal := self._joint(block)) is not None:
                 self.blocks.append(normal)
+                self.joined.append(block)
         self.variables = {v for variables, *_ in self.blocks for v in variables}
 
     def _is_spread(self, features):
@@ -81,38 +84,88 @@ class Normals:
 
     def _joint(self, block):
         """Return variables, means, deviations and the lines of the factor, in increasing order of the variables."""
+        joint, _ = self._covariances(block, self.pairs)
+        variables = sorted(block)
+        factor = self._factor(joint, variables)
+        if factor is None:
+            return None
+        means = [self._value(v, mean_of_known(self.features[v])) for v in variables]
+        return variables, means, [self._step(v) * math.sqrt(joint[v, v]) for v in variables], factor
+
+    def _covariances(self, block, pairs):
+        """Return the joint covariances, and what remains of each variance."""
         shrunk, beta = {}, self.settings.beta
         for u in block:
             for v in block:
-                n, covariance, _ = self.pairs[min(u, v), max(u, v)]
+                n, covariance, *_ = pairs[min(u, v), max(u, v)]
                 least = self.leasts[u] * self.leasts[u]
                 shrunk[u, v] = max(covariance, least) if u == v else covariance * (n / (n + beta))
-        joint = {}
+        joint, residuals = {}, {}
         for place, v in enumerate(block):
-            slopes, residual = self._regress(v, block[:place], shrunk)
+            slopes, residuals[v] = self._regress(v, block[:place], shrunk, pairs[v, v][0])
             for u in [*block[:place], v]:
-                total = residual if u == v else 0.0
+                total = residuals[v] if u == v else 0.0
                 for parent, slope in slopes:
                     total += slope * joint[parent, u]
                 joint[u, v] = joint[v, u] = total
-        variables = sorted(block)
+        return joint, residuals
+
+    def _factor(self, joint, variables):
         factor = cholesky([[joint[u, v] for v in variables] for u in variables])
         if factor is None:
             return None
-        means, stds, lines = [], [], []
-        for v, line in zip(variables, factor, strict=True):
-            known, step = [f for f in self.features[v] if f is not None], self.columns[v].scale / STD
-            means.append(self.columns[v].centre + step * (float(sum(known)) / len(known)))
-            stds.append(step * math.sqrt(joint[v, v]))
-            lines.append([step * entry for entry in line])
-        return variables, means, stds, lines
+        return [[self._step(v) * entry for entry in line] for v, line in zip(variables, factor, strict=True)]
 
-    def _regress(self, v, before, shrunk):
+    def _step(self, v):
+        return self.columns[v].scale / STD
+
+    def _value(self, v, feature):
+        return self.columns[v].centre + self._step(v) * feature
+
+    def given(self, labels, outcomes):
+        """Return the first block's means by category, and the factor within; None if these do not pay.
+
+        `labels` are the records' categories.
+        """
+        block = self.joined[0]
+        groups = {outcome: [i for i, label in enumerate(labels) if label == outcome] for outcome in outcomes}
+        groups = {outcome: group for outcome, group in groups.items() if group}
+        pairs = {(u, v): self._pair_within(u, v, groups.values()) for u in block for v in block}
+        if not LEAST_CATEGORIES <= len(groups) <= MOST_CATEGORIES or min(pairs[v, v][0] for v in block) < LEAST_VALUES:
+            return None
+        _, before = self._covariances(block, self.pairs)
+        joint, after = self._covariances(block, pairs)
+        growth = 0.0
+        for v in block:
+            growth += 0.5 * pairs[v, v][0] * log(before[v] / after[v])
+        factor = self._factor(joint, sorted(block))
+        if factor is None or not growth > self.settings.penalty * ((len(groups) - 1) * len(block)):
+            return None
+        return [[self._mean_within(v, group) for v in sorted(block)] for group in groups.values()], factor
+
+    def _pair_within(self, u, v, groups):
+        """Return how many records have both in groups with two of these or more, and their covariance within."""
+        n, total = 0, 0.0
+        for group in groups:
+            both = [(self.features[u][i], self.features[v][i]) for i in group]
+            both = [pair for pair in both if None not in pair]
+            if len(both) > 1:
+                n += len(both)
+                total += central([x for x, _ in both], [y for _, y in both])
+        return n, total / n if n >= LEAST_VALUES else 0.0
+
+    def _mean_within(self, v, group):
+        """Return the mean of a number in a group, drawn towards that of all."""
+        known = [self.features[v][i] for i in group if self.features[v][i] is not None]
+        drawn = float(sum(known)) + self.settings.beta * mean_of_known(self.features[v])
+        return self._value(v, drawn / (len(known) + self.settings.beta))
+
+    def _regress(self, v, before, shrunk, n):
         """Return the numbers that one depends on, with its slopes, and the variance that remains."""
         variances = {u: shrunk[u, u] for u in before}
         shared = {u: shrunk[u, v] for u in before}
         eliminated, chosen, left = {}, [], shrunk[v, v]
-        least, n = self.leasts[v] * self.leasts[v], self.pairs[v, v][0]
+        least = self.leasts[v] * self.leasts[v]
         while len(chosen) < self.settings.order:
             best, after = None, left
             for u in before:
@@ -142,9 +195,10 @@ class Normals:
         return [(u, slopes[u]) for u in chosen], left
 
 
-def _known(feature):
-    """Return a feature, None if it is at its limit."""
-    return feature if feature is not None and abs(feature) < LARGEST_FEATURE else None
+def mean_of_known(features):
+    """Return the mean of the features that are known."""
+    known = [f for f in features if f is not None]
+    return float(sum(known)) / len(known)
 
 
 def central(xs, ys):

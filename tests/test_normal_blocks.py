@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 
 from expression_units import units_of
 from leaf_data import learned, object_table, slice_of
-from reference import Reference, Settings
-from reference_circuit import Units, derive_circuit
+from reference import Settings
+from reference_circuit import Units
 from sequences import BOOLEANS, REQUESTS, Held, Sequence, apply_request
+from test_reference import assert_like_reference
 from unlearnspn import SPN, Categorical, ChowLiu, Gaussian
 from unlearnspn.circuit.expressions import Input, Normal, Product, Sum, Tree, Unit
+from unlearnspn.circuit.layout import lift
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
 from unlearnspn.leaves.edge_tables import find_pairs
 from unlearnspn.leaves.joint_normals import NormalSettings
 from unlearnspn.leaves.linear_networks import cholesky, joint_covariances, learn_network
-from unlearnspn.leaves.linear_pairs import LEAST_COMMON, LinearPairs, are_spread, relate
+from unlearnspn.leaves.linear_pairs import LEAST_COMMON, LinearPairs, are_spread, relate, relate_within
 from unlearnspn.leaves.normal_blocks import MOST_IN_A_BLOCK, choose_blocks, gains_from_others
 from unlearnspn.leaves.tree_statistics import gather_statistics
 
@@ -211,7 +213,7 @@ def test_a_number_left_over_is_a_mixture_and_a_category_its_own():
     (mixture,) = mixtures
     assert {part.variable for part in mixture.parts} == {2}
     assert np.exp(mixture.log_weights).sum() == pytest.approx(1.0)
-    letters = rng.choice(["a", "b"], 80)
+    letters = np.array(["a", "b"] * 40)
     expression = expressed(object_table(*related.T, letters), categorical=[False, False, True])
     assert expression.inputs.units.tolist() == [Unit.CATEGORICAL]
     shares = [np.mean(letters == letter) for letter in "ab"]
@@ -332,18 +334,17 @@ def test_few_related_numbers_have_the_covariances_of_their_records():
     assert np.array_equal(normal.factor, np.tril(normal.factor))
 
 
-def test_the_background_is_a_product_of_the_numbers():
+def test_the_background_is_a_product_of_wide_numbers():
     table = related_numbers(100, 3, 0)
     leaf, statistics, data = leaf_of(table)
     normal, background = leaf.express(statistics, data).parts
     assert isinstance(background, Product)
-    stds = np.sqrt((normal.factor @ normal.factor.T).diagonal())
-    for v, part in enumerate(background.inner):
-        assert np.exp(part.log_weights) == pytest.approx([0.9, 0.1], rel=1e-14)
-        own, anywhere = part.parts
-        coder = data.encoding.numeric(v)
-        assert own.parameters[3:] == pytest.approx([normal.mean[v], stds[v]], rel=1e-12)
-        assert anywhere.parameters[3:].tolist() == [coder.centre, 4.0 * coder.scale]
+    assert background.inner == ()
+    variances = (normal.factor @ normal.factor.T).diagonal()
+    for v, part in enumerate(background.inputs.unpack()):
+        assert part.unit is Unit.GAUSSIAN
+        std = math.hypot(math.sqrt(variances[v]), 4.0 * data.encoding.numeric(v).scale)
+        assert part.parameters[3:] == pytest.approx([normal.mean[v], std], rel=1e-12)
 
 
 def test_numbers_on_one_line_keep_the_least_deviation():
@@ -396,6 +397,109 @@ def test_parameters_list_trees_and_blocks():
     assert list(leaf_parameters(related_numbers(100, 3, 0))) == ["normal"]
 
 
+# -- means that depend on a category -----
+
+
+def with_classes(n_rows=400, shift=1.0, missing=0.0, n_classes=3):
+    """Return numbers that follow each other, about other means in each class, and the class."""
+    rng = np.random.default_rng(0)
+    group, numbers = rng.integers(0, n_classes, n_rows), related_numbers(n_rows, 3, 0, 0.2)
+    numbers += shift * np.random.default_rng(1).normal(size=(n_classes, 3))[group]
+    numbers[rng.random(numbers.shape) < missing] = np.nan
+    return numbers, np.array([f"c{k}" for k in group], object)
+
+
+def given_category(numbers, letters, **tree):
+    return expressed(object_table(*numbers.T, letters), categorical=[False] * 3 + [True], **tree)
+
+
+def test_means_by_category_are_those_of_its_records():
+    numbers, letters = with_classes()
+    expression = given_category(numbers, letters, beta=1e-9, penalty=0.1)
+    assert isinstance(expression, Sum)
+    names = sorted(set(letters))
+    shares = [np.mean(letters == name) for name in names]
+    assert np.exp(expression.log_weights) == pytest.approx([*shares, 0.0], abs=3e-3)
+    within = sum(
+        share * np.cov(numbers[letters == name].T, bias=True) for share, name in zip(shares, names, strict=True)
+    )
+    for place, part in enumerate(expression.parts):
+        (category,) = part.inputs.unpack()
+        certain = np.exp(category.parameters).tolist()
+        assert certain == [float(k == place) for k in range(4)]
+        (normal,) = normals_in(part)
+        own = numbers[letters == names[place]] if place < 3 else numbers
+        assert normal.mean == pytest.approx(own.mean(axis=0), abs=1e-3)
+        assert normal.factor @ normal.factor.T == pytest.approx(within, abs=2e-2 * within.max())
+    (one, other, *_) = (part.inner[0].parts[1].inputs.parameters.tolist() for part in expression.parts)
+    assert one == other
+
+
+def test_means_are_drawn_towards_those_of_all():
+    numbers, letters = with_classes(missing=0.2)
+    expression = given_category(numbers, letters, beta=50.0, penalty=0.1)
+    (normal,) = normals_in(expression.parts[1])
+    own, total = numbers[letters == "c1"], np.nanmean(numbers, axis=0)
+    counts = (~np.isnan(own)).sum(axis=0)
+    assert normal.mean == pytest.approx((np.nansum(own, axis=0) + 50.0 * total) / (counts + 50.0), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shift", "n_classes", "pays"), [(1.0, 3, True), (0.0, 3, False), (0.3, 16, True), (0.3, 17, False)]
+)
+def test_few_categories_are_told_apart_where_it_pays(shift, n_classes, pays):
+    expression = given_category(*with_classes(3000, shift=shift, n_classes=n_classes))
+    assert len(normals_in(expression)) == (n_classes + 1 if pays else 1)
+    assert isinstance(expression, Sum if pays else Product)
+
+
+def test_blocks_know_no_category_of_several_or_of_a_tree():
+    numbers, letters = with_classes()
+    rng = np.random.default_rng(0)
+    table = object_table(*numbers.T, letters, rng.choice(["u", "v"], 400))
+    assert len(normals_in(expressed(table, categorical=[False] * 3 + [True] * 2))) == 1
+    table = object_table(*numbers.T, letters, rng.normal(size=400))
+    assert len(normals_in(expressed(table, categorical=[False] * 3 + [True, False]))) == 1
+    letters[:] = None
+    assert len(normals_in(given_category(numbers, letters))) == 1
+
+
+def test_few_records_that_know_their_category_tell_nothing_of_it():
+    numbers, letters = with_classes()
+    letters[7:] = None
+    assert len(normals_in(given_category(numbers, letters, penalty=1e-9))) == 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 5))
+def test_moments_within_groups_are_numpys(seed, width, n_groups):
+    rng = np.random.default_rng(seed)
+    features = rng.integers(-FEATURE_LIMIT, FEATURE_LIMIT + 1, (width, 60), np.int16)
+    features[rng.random(features.shape) < rng.choice([0.0, 0.3])] = FEATURE_MISSING
+    group, known = rng.integers(0, n_groups, 60), abs(features.astype(int)) < FEATURE_LIMIT
+    found = relate_within([features[:, group == k] for k in range(n_groups)])
+    for u in range(width):
+        for v in range(width):
+            own = [features[:, known[u] & known[v] & (group == k)].astype(float) for k in range(n_groups)]
+            own = [each for each in own if each.shape[1] > 1]
+            n = sum(each.shape[1] for each in own)
+            assert found.counts[u, v] == n
+            total = sum(each.shape[1] * np.cov(each[u], each[v], bias=True)[0, 1] for each in own)
+            assert found.covariances[u, v] == pytest.approx(total / n if n >= LEAST_COMMON else 0.0, rel=1e-9, abs=1e-4)
+
+
+def test_parameters_show_the_category():
+    numbers, letters = with_classes()
+    leaf, statistics, data = leaf_of(object_table(*numbers.T, letters), categorical=[False] * 3 + [True])
+    shown = leaf.parameters(statistics, data)
+    (block,) = shown["normal"]
+    assert block["given"] == "x3"
+    assert list(block["mean_given"]) == list(shown["probabilities"]["x3"])[:3] == ["c0", "c1", "c2"]
+    assert block["mean_given"]["c1"]["x2"] == pytest.approx(numbers[letters == "c1", 2].mean(), abs=0.1)
+    unrelated = leaf_of(related_numbers(100, 3, 0))
+    assert "given" not in unrelated[0].parameters(*unrelated[1:])["normal"][0]
+
+
 # -- exactness ---------------------------------------------------------------------------------------------------------
 
 
@@ -406,6 +510,16 @@ def test_the_order_of_records_leaves_no_trace(missing):
     assert normals_in(expressed(table))
     for _ in range(5):
         assert bits_of(expressed(table[rng.permutation(120)])) == expected
+
+
+def test_the_order_of_records_leaves_no_trace_in_means_by_category():
+    numbers, letters = with_classes(missing=0.1)
+    table, rng = object_table(*numbers.T, letters), np.random.default_rng(0)
+    categorical = [False] * 3 + [True]
+    expected = expressed(table, categorical=categorical)
+    assert len(normals_in(expected)) == 4
+    for _ in range(5):
+        assert bits_of(expressed(table[rng.permutation(len(table))], categorical=categorical)) == bits_of(expected)
 
 
 @st.composite
@@ -419,9 +533,29 @@ def number_tables(draw):
     table[rng.random(table.shape) < rng.choice([0.0, 0.03])] *= 1e6
     table[rng.random(table.shape) < rng.choice([0.0, 0.2])] = np.nan
     columns = [[None if math.isnan(value) else value for value in column] for column in table.T.tolist()]
-    if rng.random() < 0.5:
+    if rng.random() < 0.3:
         columns.append(np.where(np.nan_to_num(table[:, 0]) > 0, "b", "a").tolist())
     return object_table(*columns)
+
+
+@st.composite
+def class_tables(draw):
+    """Draw numbers that follow each other and whose means differ by a category, with gaps in all; sometimes more."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n_rows, n_columns = int(rng.integers(10, 90)), int(rng.integers(2, 6))
+    table = related_numbers(n_rows, n_columns, rng, rng.choice([0.1, 0.3]))
+    group = rng.integers(0, rng.choice([2, 2, 3, 6, 18]), n_rows)
+    table += rng.choice([0.0, 0.2, 0.5]) * rng.normal(size=(18, n_columns))[group]
+    table[rng.random(table.shape) < rng.choice([0.0, 0.2])] = np.nan
+    columns = [[None if math.isnan(value) else value for value in column] for column in table.T.tolist()]
+    gap = rng.random(n_rows) < rng.choice([0.0, 0.1, 0.5])
+    columns.append([None if is_gap else f"c{name}" for is_gap, name in zip(gap, group, strict=True)])
+    if rng.random() < 0.2:
+        columns.append(rng.choice(["u", "v"], n_rows).tolist())
+    return object_table(*columns)
+
+
+some_tables = st.one_of(number_tables(), class_tables())
 
 
 def is_categorical(table):
@@ -434,7 +568,7 @@ slow = settings(
 
 
 @slow
-@given(number_tables(), st.data())
+@given(some_tables, st.data())
 def test_revised_statistics_give_what_learned_ones_give(table, chosen):
     leaf, everything, data = leaf_of(table, is_categorical(table), penalty=0.2)
     rows = data.records.rows
@@ -453,10 +587,13 @@ def test_revised_statistics_give_what_learned_ones_give(table, chosen):
 
 
 def expression_of(spn):
-    """Return the expression of an estimator's circuit; parts that it derived before are taken over."""
-    model = spn._model
-    model.digest()
-    return model._derivation.express(model.learner, model.root)
+    """Return the expression of an estimator's circuit."""
+    return lift(spn.circuit_.layout)
+
+
+def bits_of_circuit(spn):
+    """Return the arrays of an estimator's circuit; parts that it derived before are taken over."""
+    return {name: array.tobytes() for name, array in spn.circuit_.layout.arrays().items()}
 
 
 def estimator(table, **parameters):
@@ -467,8 +604,9 @@ def estimator(table, **parameters):
 @st.composite
 def number_sequences(draw):
     """Draw numbers that follow each other, and requests."""
-    table = draw(number_tables())
+    table = draw(some_tables)
     parameters = {"min_rows": draw(st.sampled_from([20, 1000])), "n_clusters": 2, "n_bins": 4, "threshold": 0.5}
+    parameters["factorization"] = ChowLiu(penalty=draw(st.sampled_from([0.2, PENALTY])))
     return Sequence(is_categorical(table), table, parameters, max(1, len(table) - 4), draw(REQUESTS), draw(BOOLEANS))
 
 
@@ -479,14 +617,14 @@ def test_every_request_equals_retraining(sequence):
     held, rng = Held({number: number for number in range(sequence.n_first)}), np.random.default_rng(0)
     X, ids = held.table(sequence, rng)
     spn = sequence.estimator().fit(X, ids=ids)
-    expression_of(spn)
+    bits_of_circuit(spn)
     for kind, numbers in sequence.requests:
         if apply_request(spn, sequence, held, kind, numbers) is not None:
             X, ids = held.table(sequence, rng)
             fresh = sequence.estimator().fit(X, ids=ids)
             assert spn.digest() == fresh.digest()
             assert spn.state_digest() == fresh.state_digest()
-            assert bits_of(expression_of(spn)) == bits_of(expression_of(fresh))
+            assert bits_of_circuit(spn) == bits_of_circuit(fresh)
 
 
 def test_digests_tell_records_apart_that_are_paired_otherwise():
@@ -520,7 +658,7 @@ def test_digests_tell_records_apart_that_are_paired_otherwise():
 @pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 @slow
 @given(
-    number_tables(),
+    some_tables,
     st.sampled_from([20, 1000]),
     st.integers(1, 5),
     st.sampled_from([0.1, PENALTY]),
@@ -530,8 +668,7 @@ def test_the_library_learns_what_the_theory_says(table, min_rows, order, penalty
     tree = ChowLiu(order=order, penalty=penalty)
     spn = estimator(table, min_rows=min_rows, factorization=tree, min_std=min_std).fit(table)
     chosen = Settings(min_rows, 2, 4, order=order, penalty=penalty, min_std=min_std)
-    reference, units = Reference(dict(enumerate(table.tolist())), is_categorical(table), chosen), Units()
-    assert units_of(expression_of(spn), units) == derive_circuit(reference, units)
+    assert_like_reference(spn, dict(enumerate(table.tolist())), is_categorical(table), chosen, table[:5])
 
 
 def test_many_numbers_form_several_blocks_as_the_theory_says():
@@ -539,5 +676,4 @@ def test_many_numbers_form_several_blocks_as_the_theory_says():
     spn = SPN(min_rows=1000, n_bins=4).fit(table)
     expression = expression_of(spn)
     assert [len(normal.variables) for normal in normals_in(expression)] == [64, 6]
-    reference, units = Reference(dict(enumerate(table.tolist())), [False] * 70, Settings(1000, 8, 4)), Units()
-    assert units_of(expression, units) == derive_circuit(reference, units)
+    assert_like_reference(spn, dict(enumerate(table.tolist())), [False] * 70, Settings(1000, 8, 4), table[:2])

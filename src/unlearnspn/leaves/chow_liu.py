@@ -27,6 +27,7 @@ from unlearnspn.leaves.categorical import UNSEEN
 from unlearnspn.leaves.edge_tables import Alphabets, Pairs, find_pairs
 from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, in_arrays, readable
 from unlearnspn.leaves.gaussian import Gaussian
+from unlearnspn.leaves.given_category import depend_on_category, express_given, readable_given
 from unlearnspn.leaves.joint_normals import (
     JointNormal,
     NormalSettings,
@@ -72,7 +73,8 @@ class ChowLiu:
     Numbers that are linearly related stand beside the tree and are jointly normal: those of which another number tells
     more by a line than any category does, each of them after its penalty. Each depends linearly on up to `order`
     others, added as long as the log-likelihood grows by more than `penalty`; a correlation in n records is taken to be
-    n / (n + beta) of what it is there. One record in 64 is taken to be unlike the others.
+    n / (n + beta) of what it is there. One record in 64 is taken to be unlike the others. If nothing is left beside
+    them but one category, they may have other means given each, drawn towards those of all by `beta` records.
 
     >>> ChowLiu().name
     'chow-liu'
@@ -155,15 +157,19 @@ class TreeLeaf:
         names, units = data.records.schema.names, self._known_of(data).units
         shown = {} if own is None else self._readable_tree(learn_tree(own), data)
         bins = {} if own is None else self._readable_bins(statistics, data, own.scope)
-        blocks = [readable_normal(normal, units, names) for normal in normals]
+        blocks = [{**readable_normal(normal, units, names), **self._readable_given(normal, data)} for normal in normals]
         return {**shown, **({"bins": bins} if bins else {}), **({"normal": blocks} if blocks else {})}
 
     def express(self, statistics: TreeStatistics, data: Slice) -> Expression:
         """Return the distribution as part of a circuit."""
         normals, own = self._parts(statistics, data)
         units = self._known_of(data).units
-        trees = [] if own is None else [express_tree(own)]
-        return product([*trees, *(express_normal(normal, units) for normal in normals)])
+        given = normals[0].given if normals else None
+        if own is not None and given is not None:
+            tree, normals = [express_given(normals[0], given, own, units)], normals[1:]
+        else:
+            tree = [] if own is None else [express_tree(own)]
+        return product([*tree, *(express_normal(normal, units) for normal in normals)])
 
     def _parts(self, statistics: TreeStatistics, data: Slice) -> tuple[list[JointNormal], TreeData | None]:
         """Return the blocks of numbers that are jointly normal, and what the tree of the others follows from."""
@@ -176,7 +182,13 @@ class TreeLeaf:
         if is_left is None:
             return normals, self._tree_data(statistics, data, pairs, np.arange(scope.size))
         left = np.flatnonzero(is_left)
-        return normals, self._tree_data(statistics, data, pairs.among(left), left) if left.size else None
+        if not left.size:
+            return normals, None
+        tree = self._tree_data(statistics, data, pairs.among(left), left)
+        if left.size == 1 and not is_numeric[left[0]]:
+            places = np.searchsorted(scope[is_numeric], normals[0].joined)
+            normals[0] = depend_on_category(normals[0], statistics.features[places], tree, units, own)
+        return normals, tree
 
     def _tree_data(self, statistics: TreeStatistics, data: Slice, pairs: Pairs, positions: Counts) -> TreeData:
         """Return what the tree of some variables of the scope follows from, given their pairs."""
@@ -215,7 +227,7 @@ class TreeLeaf:
             if type(leaf) is Gaussian:
                 coder = data.encoding.numeric(v)
                 centres[v], steps[v], leasts[v] = units_of(coder, float(defaults.least_stds[v]))
-        return NumberUnits(centres, steps, leasts, defaults.elsewhere)
+        return NumberUnits(centres, steps, leasts, defaults.elsewhere[:, 1])
 
     def _alphabets(self, data: Slice) -> Alphabets:
         """Return what variables can be."""
@@ -249,6 +261,13 @@ class TreeLeaf:
             "ancestors": dict(zip(names, ancestors, strict=True)),
             "probabilities": {name: _readable_table(tree, outcomes, v) for v, name in enumerate(names)},
         }
+
+    def _readable_given(self, normal: JointNormal, data: Slice) -> dict[str, Any]:
+        """Return which category a block depends on, if any, and the means by category."""
+        if normal.given is None:
+            return {}
+        outcomes = readable(self._outcomes(data, normal.given.variable).categories)
+        return readable_given(normal, normal.given, data.records.schema.names, outcomes)
 
     def _readable_bins(
         self, statistics: TreeStatistics, data: Slice, variables: Scope

@@ -25,10 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 #: The share of records that a block takes to be unlike the others, whose numbers tell nothing of each other.
 _UNLIKE = 1.0 / 64.0
-#: Of these, the share of numbers that may lie anywhere in their columns.
-_ANYWHERE = 0.1
 _STANDARD = np.array(numeric_parameters(0.0, 1.0))
-_LOG_WEIGHTS, _LOG_WEIGHTS_ALONE = ((log(1.0 - share), log(share)) for share in (_UNLIKE, _ANYWHERE))
+_LOG_WEIGHTS = log(1.0 - _UNLIKE), log(_UNLIKE)
 #: Columns with another scale or centre have no joint distribution, so that nothing overflows.
 _LARGEST = 2.0**300
 #: Features are whole numbers: nothing finer than one of them is known.
@@ -43,8 +41,8 @@ class NumberUnits(NamedTuple):
     steps: Floats
     #: The least deviation, in features; infinite if the variable can have no joint distribution.
     leasts: Floats
-    #: Mean and deviation of values that nothing else accounts for.
-    elsewhere: Floats
+    #: The deviation of values that nothing else accounts for.
+    widths: Floats
 
 
 def units_of(coder: NumericCoder, least_std: float) -> tuple[float, float, float]:
@@ -62,17 +60,28 @@ class NormalSettings(NamedTuple):
     penalty: float
 
 
+class GivenCategory(NamedTuple):
+    """The means of a block where they depend on a category."""
+
+    variable: int
+    #: Which outcomes of the category some record has, and the means given each of these, [category, number].
+    seen: Counts
+    means: Floats
+
+
 class JointNormal(NamedTuple):
     """Some numbers that are jointly normal."""
 
     #: The variables in the order in which they joined, and what each depends on.
     joined: Scope
     network: LinearNetwork
-    #: In increasing order: variables, means, deviations, and the factor of the covariances.
+    #: In increasing order: variables, means and deviations of each by itself, and the factor of the covariances.
     variables: Scope
     mean: Floats
     std: Floats
     factor: Floats
+    #: If the means depend on a category, network and factor say what holds within each.
+    given: GivenCategory | None = None
 
 
 def find_normals(
@@ -106,35 +115,40 @@ def _join(
     """Return the joint distribution of a block of candidates; none if rounding spoils it."""
     joined = variables[block]
     network = learn_network(related, block, units.leasts[variables], *settings)
+    distribution = deviations_of(joined, network, units)
+    if distribution is None:
+        return None
+    in_order = np.argsort(joined)
+    own = joined[in_order]
+    mean = units.centres[own] + units.steps[own] * related.means[block[in_order]]
+    return JointNormal(joined, network, own, mean, *distribution)
+
+
+def deviations_of(joined: Scope, network: LinearNetwork, units: NumberUnits) -> tuple[Floats, Floats] | None:
+    """Return deviations and the factor of the covariances by increasing variables; none if rounding spoils it."""
     in_order = np.argsort(joined)
     covariances = joint_covariances(network)[np.ix_(in_order, in_order)]
-    factor = cholesky(covariances)
+    factor, steps = cholesky(covariances), units.steps[joined[in_order]]
     if factor is None:
         return None
-    own = joined[in_order]
-    steps = units.steps[own]
-    mean = units.centres[own] + steps * related.means[block[in_order]]
-    std = steps * np.sqrt(covariances.diagonal())
-    return JointNormal(joined, network, own, mean, std, steps[:, np.newaxis] * factor)
+    return steps * np.sqrt(covariances.diagonal()), steps[:, np.newaxis] * factor
 
 
 def express_normal(normal: JointNormal, units: NumberUnits) -> Expression:
     """Return a block as part of a circuit."""
-    together = Normal(normal.variables.astype(np.int32), normal.mean, normal.factor)
-    own = _gaussians(normal.mean, normal.std)
-    anywhere = _gaussians(*units.elsewhere[normal.variables].T)
-    apart = [
-        mixture([Input(Unit.GAUSSIAN, v, one), Input(Unit.GAUSSIAN, v, other)], _LOG_WEIGHTS_ALONE)
-        for v, one, other in zip(normal.variables.tolist(), own, anywhere, strict=True)
-    ]
-    return mixture([together, product(apart)], _LOG_WEIGHTS)
+    return express_around(normal, normal.mean, express_apart(normal, units))
 
 
-def _gaussians(means: Floats, stds: Floats) -> Floats:
-    """Return the parameters of Gaussians, a line for each."""
-    lines = np.tile(_STANDARD, (means.size, 1))
-    lines[:, OWN], lines[:, OWN + 1] = means, stds
-    return lines
+def express_around(normal: JointNormal, mean: Floats, apart: Expression) -> Expression:
+    """Return a block around some mean, given what it is like in records that are unlike the others."""
+    return mixture([Normal(normal.variables.astype(np.int32), mean, normal.factor), apart], _LOG_WEIGHTS)
+
+
+def express_apart(normal: JointNormal, units: NumberUnits) -> Expression:
+    """Return a block in records that are unlike the others: each number by itself, as wide as its column and more."""
+    lines, wide = np.tile(_STANDARD, (normal.variables.size, 1)), units.widths[normal.variables]
+    lines[:, OWN], lines[:, OWN + 1] = normal.mean, np.sqrt(normal.std * normal.std + wide * wide)
+    return product([Input(Unit.GAUSSIAN, v, line) for v, line in zip(normal.variables.tolist(), lines, strict=True)])
 
 
 def readable_normal(normal: JointNormal, units: NumberUnits, names: Sequence[str]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from cython.cimports.libc.math import sqrt
 from cython.cimports.unlearnspn.const_types import const_float64, const_int64
 from cython.cimports.unlearnspn.portable_math import log
 
-from unlearnspn.leaves.linear_pairs import LinearPairs
+from unlearnspn.leaves.linear_pairs import LinearPairs, PairsWithin
 from unlearnspn.slices import Counts
 
 Floats = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ class LinearNetwork(NamedTuple):
 
 
 def learn_network(
-    pairs: LinearPairs, block: Counts, leasts: Floats, order: int, beta: float, penalty: float
+    pairs: LinearPairs | PairsWithin, block: Counts, leasts: Floats, order: int, beta: float, penalty: float
 ) -> LinearNetwork:
     """Let each number of a block depend on up to `order` of those before it, as long as that pays."""
     width = block.size

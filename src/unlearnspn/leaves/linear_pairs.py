@@ -6,6 +6,7 @@ sequence of IEEE operations. A feature at its limit stands for any value beyond,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import cython
@@ -39,6 +40,20 @@ class LinearPairs(NamedTuple):
     #: By how much the log-likelihood grows when one is told the other, as far as it is a line that tells.
     gains: Floats
     means: Floats
+
+
+class PairsWithin(NamedTuple):
+    """The moments of some numbers, two at a time, within groups of records."""
+
+    #: As in `LinearPairs`, but of groups in which two or more records have both.
+    counts: Counts
+    covariances: Floats
+
+
+def are_known(features: Features) -> Flags:
+    """Tell which features are neither missing nor at their limit."""
+    known: Flags = (features > -FEATURE_LIMIT) & (features < FEATURE_LIMIT)
+    return known
 
 
 def are_spread(features: Features) -> Flags:
@@ -133,6 +148,46 @@ def _write_pairs(
                 if sums.n >= _LEAST_COMMON:
                     covariances[u, v] = covariances[v, u] = _central(sums.n, sums.x, sums.y, sums.xy) / sums.n
                     gains[u, v] = gains[v, u] = _gain(sums, covariances[u, v], leasts[u], leasts[v])
+
+
+def relate_within(groups: Sequence[Features]) -> PairsWithin:
+    """Relate all numbers within groups of records, whose means may differ; `groups` are [number, record] each."""
+    width = len(groups[0])
+    counts, totals = np.zeros((width, width), np.int64), np.zeros((width, width))
+    for group in groups:
+        values, marks = np.zeros((2, *group.shape), np.int16)
+        marks[:] = are_known(group)
+        np.multiply(group, marks, out=values)
+        _add_within(values, marks, counts, totals)
+    # With few values in common, two numbers count as unrelated.
+    return PairsWithin(counts, np.where(counts >= LEAST_COMMON, totals / np.maximum(counts, 1), 0.0))
+
+
+@cython.cfunc
+def _add_within(
+    values: const_int16[:, ::1],
+    marks: const_int16[:, ::1],
+    counts: cython.longlong[:, ::1],
+    totals: cython.double[:, ::1],
+) -> cython.void:
+    """Add what one group has to the counts and to the sums of products of deviations from the group's means."""
+    u: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    sums: PairedSums
+    with cython.nogil:
+        for u in range(values.shape[0]):
+            for v in range(u, values.shape[0]):
+                sums = _sum_both(
+                    cython.address(values[u, 0]),
+                    cython.address(marks[u, 0]),
+                    cython.address(values[v, 0]),
+                    cython.address(marks[v, 0]),
+                    values.shape[1],
+                )
+                if sums.n >= 2:
+                    counts[u, v] += sums.n
+                    totals[u, v] += _central(sums.n, sums.x, sums.y, sums.xy)
+                    counts[v, u], totals[v, u] = counts[u, v], totals[u, v]
 
 
 @cython.cfunc

@@ -14,7 +14,7 @@ from cython.cimports.unlearnspn.const_types import const_float64, const_int64, c
 from cython.cimports.unlearnspn.leaves.contexts import Contexts
 from cython.cimports.unlearnspn.portable_math import log
 
-from unlearnspn.circuit.expressions import Expression, Inputs, Tree, Unit
+from unlearnspn.circuit.expressions import Expression, Input, Inputs, Tree, Unit
 from unlearnspn.circuit.tree_nodes import prune, unpack
 from unlearnspn.leaves.tree import Tree as LearnedTree
 from unlearnspn.leaves.tree import TreeData, learn_tree
@@ -25,13 +25,20 @@ _GAUSSIAN = cython.declare(cython.uchar, int(Unit.GAUSSIAN))
 
 def express_tree(data: TreeData) -> Expression:
     """Return a tree as part of a circuit; one of a single variable is that variable's distribution."""
-    writer: _Writer = _Writer(learn_tree(data))
+    writer: _Writer = _Writer(learn_tree(data), False)
     tree = writer.write()
     if tree.inputs.number == 1:
         return tree.inputs.unpack()[0]
     if writer.has_impossible or len(tree.nodes) == 1:
         return prune(unpack(tree.nodes, tree.log_tables, tree.inputs.unpack()))
     return tree
+
+
+def states_of(data: TreeData) -> tuple[list[Input], list[float]]:
+    """Return the states of the only category of a tree: what it is in each, and the log-probability of each."""
+    writer: _Writer = _Writer(learn_tree(data), True)
+    tree = writer.write()
+    return tree.inputs.unpack(), tree.log_tables.tolist()
 
 
 @cython.cclass
@@ -52,7 +59,9 @@ class _Writer:
     n_states: const_int64[::1]
     table_starts: const_int64[::1]
     logs: const_float64[::1]
-    # Whether nothing depends on a category.
+    # Whether categories have states even if nothing depends on them.
+    keeps_states: cython.bint
+    # Whether a category has none, as nothing depends on it.
     is_simple: cython.uchar[::1]
     # How many probabilities, inputs and parameters of these there are.
     n_probabilities: cython.Py_ssize_t
@@ -61,7 +70,8 @@ class _Writer:
     # Whether a state has no probability.
     has_impossible: cython.bint
 
-    def __init__(self, tree: LearnedTree) -> None:
+    def __init__(self, tree: LearnedTree, keeps_states: bool) -> None:
+        self.keeps_states = keeps_states
         self.scope, self.contexts, self.joined = tree.scope, tree.contexts, tree.joined
         self.parents = self.contexts.parents
         self.is_numeric = tree.is_numeric.view(np.uint8)
@@ -124,7 +134,7 @@ class _Writer:
         v: cython.Py_ssize_t
         with cython.nogil:
             for v in range(self.scope.shape[0]):
-                self.is_simple[v] = not self.is_numeric[v]
+                self.is_simple[v] = not self.is_numeric[v] and not self.keeps_states
             for i in range(1, self.scope.shape[0]):
                 self.is_simple[self.parents[self.joined[i]]] = False
             for i in range(self.scope.shape[0]):

@@ -1,0 +1,107 @@
+"""Jointly normal numbers whose means depend on a category, as in linear discriminant analysis.
+
+Where nothing but one category is left beside a block, there is no tree that could tell how numbers follow it. So each
+category has means of its own, while slopes and remaining deviations are common to all, if the likelihood grows enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.circuit.expressions import Expression, mixture, product
+from unlearnspn.leaves.joint_normals import (
+    GivenCategory,
+    JointNormal,
+    NormalSettings,
+    NumberUnits,
+    deviations_of,
+    express_apart,
+    express_around,
+)
+from unlearnspn.leaves.linear_networks import LinearNetwork, learn_network
+from unlearnspn.leaves.linear_pairs import LEAST_COMMON, Features, are_known, relate_within
+from unlearnspn.leaves.tree import TreeData
+from unlearnspn.leaves.tree_units import states_of
+from unlearnspn.portable_math import log
+from unlearnspn.slices import Counts
+from unlearnspn.tables import Category
+
+Floats = npt.NDArray[np.float64]
+
+#: With more categories means would be of few records each.
+_MOST_CATEGORIES = 16
+
+
+def depend_on_category(
+    normal: JointNormal, features: Features, category: TreeData, units: NumberUnits, settings: NormalSettings
+) -> JointNormal:
+    """Return a block with means by category if that pays, else as it is.
+
+    `features` are those of the block's numbers in the order in which they joined, [number, record]; `category` is what
+    the tree of the category alone follows from.
+    """
+    (variable,), (codes,) = category.scope, category.codes
+    own = slice(*category.alphabets.starts[variable : variable + 2].tolist())
+    groups = [features[:, codes == code] for code in category.alphabets.codes[own].tolist()]
+    seen = np.flatnonzero([group.shape[1] for group in groups])
+    if not 2 <= seen.size <= _MOST_CATEGORIES:
+        return normal
+    groups = [groups[k] for k in seen.tolist()]
+    within = relate_within(groups)
+    if within.counts.diagonal().min() < LEAST_COMMON:
+        return normal
+    leasts = units.leasts[normal.joined]
+    network = learn_network(within, np.arange(leasts.size), leasts, *settings)
+    growth = _growth(within.counts.diagonal(), normal.network, network)
+    distribution = deviations_of(normal.joined, network, units)
+    if distribution is None or not growth > settings.penalty * ((len(groups) - 1) * leasts.size):
+        return normal
+    in_order = np.argsort(normal.joined)
+    means = _means(features[in_order], [group[in_order] for group in groups], settings.beta)
+    means = units.centres[normal.variables] + units.steps[normal.variables] * means
+    return normal._replace(network=network, factor=distribution[1], given=GivenCategory(int(variable), seen, means))
+
+
+def _growth(counts: Counts, without: LinearNetwork, within: LinearNetwork) -> float:
+    """Return by how much the log-likelihood grows."""
+    growth = 0.0
+    for n, before, after in zip(counts.tolist(), without.residuals.tolist(), within.residuals.tolist(), strict=True):
+        growth += 0.5 * n * log(before / after)
+    return growth
+
+
+def _means(features: Features, groups: Sequence[Features], beta: float) -> Floats:
+    """Return means by group, [group, number], drawn towards those of all records."""
+    n_all, sum_all = _sums(features)
+    sums = [_sums(group) for group in groups]
+    return np.array([(total + beta * (sum_all / n_all)) / (n + beta) for n, total in sums])
+
+
+def _sums(features: Features) -> tuple[Floats, Floats]:
+    """Return how many records have each number, and its sum; both are exact."""
+    known = are_known(features)
+    return known.sum(axis=1, dtype=np.float64), np.where(known, features, 0).sum(axis=1, dtype=np.float64)
+
+
+def express_given(normal: JointNormal, given: GivenCategory, category: TreeData, units: NumberUnits) -> Expression:
+    """Return a block with means by category, and the category, as part of a circuit."""
+    certainties, log_weights = states_of(category)
+    apart = express_apart(normal, units)
+    # What no record has comes last, if there is such a thing.
+    means = [*given.means, normal.mean][: len(certainties)]
+    blocks = [express_around(normal, mean, apart) for mean in means]
+    return mixture([product([one, block]) for one, block in zip(certainties, blocks, strict=True)], log_weights)
+
+
+def readable_given(
+    normal: JointNormal, given: GivenCategory, names: Sequence[str], outcomes: Sequence[Category]
+) -> dict[str, Any]:
+    """Return which category a block depends on, and the means by category; `outcomes` are all of the column."""
+    numbers = [names[v] for v in normal.variables.tolist()]
+    lines = zip(given.seen.tolist(), given.means.tolist(), strict=True)
+    means = {outcomes[k]: dict(zip(numbers, line, strict=True)) for k, line in lines}
+    return {"given": names[given.variable], "mean_given": means}
