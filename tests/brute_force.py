@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import stats
+from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from unlearnspn import Range
@@ -76,6 +77,8 @@ class BruteForce:
                 done.append(sum(children, np.zeros(())))
             elif unit is Unit.TREE:
                 done.append(_Tree(layout, u, [np.broadcast_to(child, shape) for child in children], mix).value(0, 0))
+            elif unit is Unit.NORMAL:
+                done.append(self._normal(u).log_density(known, shape, input_value))
             else:
                 values = known.get(int(layout.variables[u]))
                 done.append(np.zeros(()) if values is None else input_value(unit, layout.parameters_of(u), values))
@@ -88,7 +91,8 @@ class BruteForce:
 
         A number stands for itself, so that what comes out is a density in it.
         """
-        sides = [self._alternatives(self.names.index(name), each) for name, each in wanted.items()]
+        points = {self.names.index(name): each for name, each in wanted.items() if isinstance(each, int | float)}
+        sides = [self._alternatives(self.names.index(name), each, points) for name, each in wanted.items()]
         grids = np.meshgrid(*(values for values, _ in sides), indexing="ij") if sides else []
         weights = np.ones(())
         for side, (_, own) in enumerate(sides):
@@ -123,8 +127,8 @@ class BruteForce:
         several = wanted if isinstance(wanted, list | set | tuple) else [wanted]
         return sorted({self.place(v, category) for category in several})
 
-    def _alternatives(self, v, wanted):
-        """Return values of a column and the weight of each."""
+    def _alternatives(self, v, wanted, points):
+        """Return values of a column and the weight of each; `points` are the numbers that others are known to be."""
         if wanted is None:
             return (np.array([-1]) if self.columns[v].kind is Kind.CATEGORICAL else np.array([np.nan])), np.ones(1)
         if self.columns[v].kind is Kind.CATEGORICAL:
@@ -132,21 +136,37 @@ class BruteForce:
             return np.array(places, int), np.ones(len(places))
         if not isinstance(wanted, Range):
             return np.array([float(wanted)]), np.ones(1)
-        return self.grid(v, *wanted.bounds())
+        return self.grid(v, *wanted.bounds(), points)
 
     def inputs_of(self, v):
-        """Yield the kind and the parameters of each input of a column."""
+        """Yield the kind and the parameters of each input of a column; a joint normal is a Gaussian of each of its."""
         for u in np.flatnonzero(self.layout.variables == v).tolist():
             yield Unit(self.layout.units[u]), self.layout.parameters_of(u)
+        for normal in self._normals():
+            if v in normal.variables:
+                yield Unit.GAUSSIAN, np.array([-math.inf, math.inf, 0.0, *normal.given(v, {})])
 
-    def grid(self, v, low, high):
-        """Return points and weights that integrate the density of a numeric column between bounds."""
+    def _normals(self):
+        return [self._normal(u) for u in np.flatnonzero(self.layout.units == Unit.NORMAL).tolist()]
+
+    def _normal(self, unit):
+        return _Normal(self.layout, unit)
+
+    def grid(self, v, low, high, points=None):
+        """Return points and weights that integrate the density of a numeric column between bounds.
+
+        `points` are numbers that other columns are known to be: given them a column is much less spread.
+        """
+        known = {} if points is None else points
         units = [unit for unit, _ in self.inputs_of(v)]
         if Unit.POINT in units or Unit.POISSON in units:
             points = np.unique(np.concatenate([_atoms(unit, line) for unit, line in self.inputs_of(v)]))
             points = points[(low <= points) & (points <= high)]
             return points, np.ones(points.size)
-        breaks = np.concatenate([_breaks(unit, line) for unit, line in self.inputs_of(v)])
+        breaks = np.concatenate(
+            [_breaks(unit, line) for unit, line in self.inputs_of(v)]
+            + [normal.breaks(v, known) for normal in self._normals() if v in normal.variables]
+        )
         breaks = np.unique(np.clip(breaks[np.isfinite(breaks)], low, high))
         points = [0.5 * (a + b) + 0.5 * (b - a) * _NODES for a, b in pairwise(breaks)]
         weights = [0.5 * (b - a) * _WEIGHTS for a, b in pairwise(breaks)]
@@ -178,6 +198,62 @@ class _Tree:
             own = self.inputs[v][state] if self.inputs[v] else self.nothing
             self.done[v, state] = sum((self.value(child, state) for child in self.children[v]), own)
         return self.done[v, state]
+
+
+class _Normal:
+    """Several numbers that are jointly normal, by their factor turned into another triangle."""
+
+    def __init__(self, layout, unit):
+        number = np.flatnonzero(layout.units == Unit.NORMAL).tolist().index(unit)
+        start, end = layout.normal_starts[number : number + 2]
+        self.variables = layout.normal_variables[start:end].tolist()
+        n, own = len(self.variables), layout.parameters_of(unit)
+        self.mean, self.factor, entries = own[:n], np.zeros((n, n)), iter(own[n:].tolist())
+        for line in range(n):
+            self.factor[line, : line + 1] = [next(entries) for _ in range(line + 1)]
+
+    def turned(self, known):
+        """Return the factor with the known positions first."""
+        order = [*known, *(place for place in range(len(self.variables)) if place not in known)]
+        factor = np.linalg.qr(self.factor[order].T, mode="r").T
+        return factor * np.where(factor.diagonal() < 0.0, -1.0, 1.0)
+
+    def log_density(self, known, shape, input_value):
+        """Return the log-density of what is known, or at its largest over what is missing, or of at most a number."""
+        missing = np.full(shape, np.nan)
+        values = np.array([np.broadcast_to(known.get(v, missing), shape).ravel() for v in self.variables], float)
+        result = np.zeros(values.shape[1])
+        patterns, owners = np.unique(~np.isnan(values), axis=1, return_inverse=True)
+        for number, pattern in enumerate(patterns.T):
+            rows, own = np.flatnonzero(owners.ravel() == number), np.flatnonzero(pattern)
+            factor, n = self.turned(own.tolist()), own.size
+            distances = values[np.ix_(own, rows)] - self.mean[own, None]
+            scores = solve_triangular(factor[:n, :n], distances, lower=True, check_finite=False) if n else distances
+            if input_value is _input_below:
+                assert n <= 1
+                result[rows] = stats.norm.logcdf(scores[0]) if n else 0.0
+                continue
+            counted = factor.diagonal() if input_value is _input_or_peak else factor.diagonal()[:n]
+            constant = -np.log(counted).sum() - 0.5 * math.log(2.0 * math.pi) * counted.size
+            result[rows] = constant - 0.5 * (scores**2).sum(axis=0)
+        return result.reshape(shape)
+
+    def given(self, v, points):
+        """Return mean and deviation of a variable, given some numbers of others."""
+        place = self.variables.index(v)
+        own = [at for at, other in enumerate(self.variables) if other in points and at != place]
+        factor = self.turned([*own, place])
+        n = len(own)
+        distances = np.array([points[self.variables[at]] for at in own]) - self.mean[own]
+        scores = np.linalg.solve(factor[:n, :n], distances) if n else distances
+        return self.mean[place] + factor[n, :n] @ scores, float(factor[n, n])
+
+    def breaks(self, v, points):
+        """Return numbers between which the density of a variable is smooth, also if more of the others get known."""
+        mean, std = self.given(v, points)
+        factor = self.turned([place for place, other in enumerate(self.variables) if other != v])
+        step = 1.5 * max(factor[-1, -1], std / 8.0)
+        return mean + step * np.arange(-math.ceil(9.0 * std / step), math.ceil(9.0 * std / step) + 1)
 
 
 class _Bins:

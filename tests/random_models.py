@@ -51,8 +51,16 @@ def _pick(*categories):
     return make
 
 
+def _related(rng, group):
+    """Return numbers that are linearly related to those of all other columns of this kind, more or less."""
+    common = np.random.default_rng(group.size).standard_normal(group.size)
+    return 3.0 * group + rng.choice([-2.0, 1.0]) * common + rng.choice([0.1, 0.5]) * rng.standard_normal(group.size)
+
+
 RECIPES = {
     "normal": Recipe(lambda rng, group: 3.0 * group + rng.standard_normal(group.size)),
+    "related": Recipe(_related),
+    "related, too": Recipe(_related),
     "ties": Recipe(lambda rng, group: np.round(group + rng.standard_normal(group.size))),
     "constant": Recipe(lambda rng, group: np.full(group.size, 7.0)),
     "nothing": Recipe(lambda rng, group: np.full(group.size, np.nan)),

@@ -69,7 +69,8 @@ def test_densities_of_booleans_sum_to_one_without_anything_else(model):
 
 def integral(circuit, columns, rest):
     """Integrate scores, as the library gives them, over some numeric columns; `rest` holds the other columns."""
-    grids = [BruteForce(circuit).grid(v, -math.inf, math.inf) for v in columns]
+    known = {v: value for v, value in enumerate(rest) if isinstance(value, float) and v not in columns}
+    grids = [BruteForce(circuit).grid(v, -math.inf, math.inf, known) for v in columns]
     points = np.meshgrid(*(own for own, _ in grids), indexing="ij")
     weights = np.ones(())
     for _, own in grids:

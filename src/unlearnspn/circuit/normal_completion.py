@@ -1,4 +1,4 @@
-"""What is missing of many rows under a joint normal, given the rest of each row."""
+"""What is missing of many rows under a joint normal, given the rest of each row; no row depends on others."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from unlearnspn.circuit.distributions.standard_normal import special_functions
 from unlearnspn.circuit.expressions import Normal
 from unlearnspn.circuit.inputs import Floats
+from unlearnspn.circuit.joint_normals import shifted, solved, triangle
 
 Positions = npt.NDArray[np.intp]
 
@@ -23,26 +24,30 @@ def conditionals(normal: Normal, values: Floats) -> tuple[Floats, Floats]:
     ([[2.0], [1.2]], [[0.0], [0.8]])
     """
     means, deviations = values.copy(), np.zeros_like(values)
-    for rows, known, unknown in _by_pattern(values):
-        # The factor with what is known first: rotations leave covariances as they are.
-        lines = normal.factor[np.concatenate([known, unknown])]
-        factor = np.linalg.qr(lines.T, mode="r").T
-        n, here = len(known), np.ix_(unknown, rows)
-        distances = values[np.ix_(known, rows)] - normal.mean[known, None]
-        scores = np.linalg.solve(factor[:n, :n], distances) if n else distances
-        means[here] = normal.mean[unknown, None] + factor[n:, :n] @ scores
-        deviations[here] = np.sqrt((factor[n:, n:] ** 2).sum(axis=1))[:, None]
+    for rows, unknown, own_means, factor in _left_of(normal, values):
+        here = np.ix_(unknown, rows)
+        means[here] = own_means
+        largest = np.abs(factor).max(axis=1)
+        deviations[here] = (np.sqrt(((factor / largest[:, None]) ** 2).sum(axis=1)) * largest)[:, None]
     return means, deviations
 
 
 def draw_missing(normal: Normal, values: Floats, shares: Floats) -> Floats:
-    """Fill in what is missing by a draw given the rest; `shares` are uniform random numbers, all [variable, row].
+    """Fill in what is missing by a draw given the rest; `shares` are uniform random numbers, all [variable, row]."""
+    drawn, scores = values.copy(), special_functions().ndtri(shares)
+    for rows, unknown, own_means, factor in _left_of(normal, values):
+        here = np.ix_(unknown, rows)
+        drawn[here] = shifted(own_means, factor, scores[here], np.ones(1))
+    return drawn
 
-    A whole row is drawn, and moved by how far the known values are from those drawn for them.
-    """
-    drawn = normal.mean[:, None] + normal.factor @ special_functions().ndtri(shares)
-    apart = np.where(np.isnan(values), np.nan, drawn)
-    return np.asarray(conditionals(normal, values)[0] + drawn - conditionals(normal, apart)[0])
+
+def _left_of(normal: Normal, values: Floats) -> Iterator[tuple[Positions, Positions, Floats, Floats]]:
+    """Yield rows that lack the same variables, which these are, their means in each of the rows, and their factor."""
+    for rows, known, unknown in _by_pattern(values):
+        factor, count = triangle(normal.factor[np.concatenate([known, unknown])]), len(known)
+        scores, scale = solved(factor[:count, :count], normal.mean[known], values[np.ix_(known, rows)])
+        means = shifted(normal.mean[unknown, None], factor[count:, :count], scores, scale)
+        yield rows, unknown, means, factor[count:, count:]
 
 
 def _by_pattern(values: Floats) -> Iterator[tuple[Positions, Positions, Positions]]:

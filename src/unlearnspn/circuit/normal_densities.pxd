@@ -8,10 +8,12 @@ cdef class NormalDensities:
     # The line of each variable among the columns of numbers.
     cdef const int[::1] slots
     cdef const double[::1] means
-    # The inverse of the factor's diagonal, the factor with its lines divided by that, and the covariances.
+    # The inverse of the factor's diagonal, and the factor with its lines divided by the diagonal.
     cdef const double[::1] inverses
     cdef const double[::1] factors
-    cdef const double[::1] covariances
+    # Powers of 2 about as large as each line of the factor, and the factor with its lines divided by these.
+    cdef const double[::1] units
+    cdef const double[::1] lines
     # The log-density at the mean.
     cdef const double[::1] constants
     cdef Py_ssize_t most

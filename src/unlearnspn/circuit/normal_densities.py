@@ -1,7 +1,7 @@
 # cython: cdivision=True
-"""Log-densities of many rows under joint normals; what is missing is left out of the covariances.
+"""Log-densities of many rows under joint normals; what is missing is left out.
 
-Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
+Covariances are never taken apart: lines of the factor are turned into a triangle, which keeps small deviations. Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from cython.cimports.unlearnspn.portable_math import log
 from unlearnspn.circuit.layout import Floats, Layout, starts_of
 
 _LOG_SQRT_TWO_PI = cython.declare(cython.double, 0.5 * math.log(2.0 * math.pi))
+_TINY = cython.declare(cython.double, 2.0**-1022)
 
 
 @cython.final
@@ -38,10 +39,11 @@ class NormalDensities:
         self.starts, self.square_starts = starts_of(counts), starts_of(counts * counts)
         self.slots = slots_by_variable[layout.normal_variables].astype(np.int32)
         self.means = _joined([normal.mean for normal in normals])
-        self.inverses = _joined([1.0 / diagonal for diagonal in diagonals])
-        scaled = [normal.factor / diagonal[:, None] for normal, diagonal in zip(normals, diagonals, strict=True)]
-        self.factors = _joined([factor.ravel() for factor in scaled])
-        self.covariances = _joined([_squared(normal.factor).ravel() for normal in normals])
+        with np.errstate(over="ignore"):
+            self.inverses = _joined([1.0 / diagonal for diagonal in diagonals])
+        self.units = _joined([_units(normal.factor) for normal in normals])
+        self.factors = _joined([_divided(normal.factor, np.diag(normal.factor)) for normal in normals])
+        self.lines = _joined([_divided(normal.factor, _units(normal.factor)) for normal in normals])
         self.constants = np.array([_at_mean(diagonal) for diagonal in diagonals])
 
     @cython.cfunc
@@ -104,8 +106,8 @@ class NormalDensities:
     ) -> cython.double:
         """Return the log-density of what is known of a row.
 
-        `room` holds how many variables are known, which they are, and the factor of their covariances: those of the row
-        before, which often are the same.
+        `room` holds how many variables are known, which they are, and their factor: those of the row before, which
+        often are the same.
         """
         first: cython.Py_ssize_t = self.starts[number]
         size: cython.Py_ssize_t = self.starts[number + 1] - first
@@ -134,11 +136,12 @@ class NormalDensities:
         for i in range(n_known):
             place: cython.Py_ssize_t = first + cython.cast(cython.Py_ssize_t, known[i])
             score: cython.double = rows.numbers[self.slots[place] * rows.n_rows + row] - self.means[place]
+            score /= self.units[place]
             for j in range(i):
                 score -= lines[i * self.most + j] * scores[j]
             scores[i] = score / lines[i * self.most + i]
             total += scores[i] * scores[i]
-            density -= log(lines[i * self.most + i])
+            density -= log(lines[i * self.most + i] * self.units[place])
         return -INFINITY if isnan(total) else density - 0.5 * total
 
     @cython.cfunc
@@ -151,25 +154,50 @@ class NormalDensities:
         n_known: cython.Py_ssize_t,
         lines: cython.p_double,
     ) -> cython.void:
-        """Write the Cholesky factor of the covariances of some variables of a normal."""
+        """Write the factor of some variables of a normal, in units of their own."""
         first: cython.Py_ssize_t = self.starts[number]
         size: cython.Py_ssize_t = self.starts[number + 1] - first
-        square: cython.Py_ssize_t = self.square_starts[number]
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
-        k: cython.Py_ssize_t
         for i in range(n_known):
-            row: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, known[i])
-            for j in range(i + 1):
-                value: cython.double = self.covariances[square + row * size + cython.cast(cython.Py_ssize_t, known[j])]
-                for k in range(j):
-                    value -= lines[i * self.most + k] * lines[j * self.most + k]
-                if j < i:
-                    lines[i * self.most + j] = value / lines[j * self.most + j]
-                else:
-                    # What is left of a variance given some of the variables before is at least that given all of them.
-                    least: cython.double = 1.0 / self.inverses[first + row]
-                    lines[i * self.most + i] = sqrt(value) if value > least * least else least
+            line: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, known[i])
+            for j in range(size):
+                lines[i * self.most + j] = self.lines[self.square_starts[number] + line * size + j]
+        for i in range(n_known):
+            line = cython.cast(cython.Py_ssize_t, known[i])
+            own = lines + i * self.most
+            for j in range(i + 1, line + 1):
+                if own[j] != 0.0:
+                    _rotate(lines + i * self.most, self.most, n_known - i, i, j)
+            # What is left of a variance given some of the variables before is at least that given all of them.
+            least: cython.double = max(self.lines[self.square_starts[number] + line * (size + 1)], _TINY)
+            own[i] = max(own[i], least)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rotate(
+    lines: cython.p_double,
+    width: cython.Py_ssize_t,
+    n_lines: cython.Py_ssize_t,
+    to: cython.Py_ssize_t,
+    out: cython.Py_ssize_t,
+) -> cython.void:
+    """Turn two columns so that the first line has nothing in one of them, and something positive in the other."""
+    r: cython.Py_ssize_t
+    length: cython.double = sqrt(lines[to] * lines[to] + lines[out] * lines[out])
+    if length == 0.0:  # both are too small to be squared
+        lines[out] = 0.0
+        return
+    cosine: cython.double = lines[to] / length
+    sine: cython.double = lines[out] / length
+    for r in range(n_lines):
+        line = lines + r * width
+        kept: cython.double = cosine * line[to] + sine * line[out]
+        line[out] = cosine * line[out] - sine * line[to]
+        line[to] = kept
+    lines[to], lines[out] = length, 0.0
 
 
 def normal_values(layout: Layout, slots_by_variable: npt.NDArray[np.int32], numbers: Floats) -> Floats:
@@ -194,12 +222,15 @@ def _joined(parts: list[Floats]) -> Floats:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _squared(factor: Floats) -> Floats:
-    """Return the covariances of a factor, added up in one order on all machines."""
-    total = np.zeros_like(factor)
-    for column in factor.T:
-        total += column[:, None] * column
-    return total
+def _units(factor: Floats) -> Floats:
+    """Return powers of 2 about as large as the largest number in each line."""
+    return np.asarray(np.ldexp(1.0, np.frexp(np.abs(factor).max(axis=1, initial=0.0))[1] - 1))
+
+
+def _divided(factor: Floats, units: Floats) -> Floats:
+    """Return the factor with its lines divided, one after another."""
+    with np.errstate(over="ignore", under="ignore"):
+        return (factor / units[:, None]).ravel()
 
 
 def _at_mean(diagonal: Floats) -> float:
