@@ -15,6 +15,7 @@ import numpy.typing as npt
 from unlearnspn.circuit.expressions import OWN, Expression, Input, Normal, Unit, mixture, numeric_parameters, product
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_STD, NumericCoder
 from unlearnspn.leaves.edge_tables import Pairs
+from unlearnspn.leaves.incomplete import expected_moments
 from unlearnspn.leaves.linear_networks import LinearNetwork, cholesky, joint_covariances, learn_network
 from unlearnspn.leaves.linear_pairs import Features, LinearPairs, are_spread, relate
 from unlearnspn.leaves.normal_blocks import choose_blocks, gains_from_others
@@ -23,10 +24,11 @@ from unlearnspn.slices import Counts, Flags, Scope
 
 Floats = npt.NDArray[np.float64]
 
-#: The share of records that a block takes to be unlike the others, whose numbers tell nothing of each other.
-_UNLIKE = 1.0 / 64.0
+#: The share of records that a block takes to be more unlike each other, and how many times as far they lie from the
+#: mean; and of those that are unlike all others, whose numbers tell nothing of each other.
+_FAR, _FARTHER, _UNLIKE = 1.0 / 8.0, 3.0, 1.0 / 1024.0
 _STANDARD = np.array(numeric_parameters(0.0, 1.0))
-_LOG_WEIGHTS = log(1.0 - _UNLIKE), log(_UNLIKE)
+_LOG_WEIGHTS = log(1.0 - _FAR - _UNLIKE), log(_FAR), log(_UNLIKE)
 #: Columns with another scale or centre have no joint distribution, so that nothing overflows.
 _LARGEST = 2.0**300
 #: Features are whole numbers: nothing finer than one of them is known.
@@ -100,13 +102,29 @@ def find_normals(
     if np.count_nonzero(fits) < 2:
         return []
     candidates = numbers[fits]
-    related = relate(np.ascontiguousarray(features[fits]), leasts[fits])
+    own_features = np.ascontiguousarray(features[fits])
+    related = relate(own_features, leasts[fits])
     is_other = np.ones(scope.size, np.bool_)
     is_other[candidates] = False
     from_others = gains_from_others(pairs, candidates, np.flatnonzero(is_other), settings.penalty)
     blocks = choose_blocks(related.gains, from_others, settings.penalty)
-    found = [_join(block, scope[candidates], related, units, settings) for block in blocks]
+    found = []
+    for block in blocks:
+        complete = _completed(related, own_features, block, leasts[fits], settings.beta)
+        found.append(_join(block, scope[candidates], complete, units, settings))
     return [normal for normal in found if normal is not None]
+
+
+def _completed(related: LinearPairs, features: Features, block: Counts, leasts: Floats, beta: float) -> LinearPairs:
+    """Return moments of candidates that fit together in a block, also where records lack some of its numbers."""
+    here = np.ix_(block, block)
+    if (related.counts[here] == features.shape[1]).all():
+        return related
+    variances = related.covariances.diagonal()[block]
+    own = expected_moments(features[block], related.means[block], variances, leasts[block], beta)
+    means, covariances = related.means.copy(), related.covariances.copy()
+    means[block], covariances[here] = own
+    return related._replace(means=means, covariances=covariances)
 
 
 def _join(
@@ -141,7 +159,9 @@ def express_normal(normal: JointNormal, units: NumberUnits) -> Expression:
 
 def express_around(normal: JointNormal, mean: Floats, apart: Expression) -> Expression:
     """Return a block around some mean, given what it is like in records that are unlike the others."""
-    return mixture([Normal(normal.variables.astype(np.int32), mean, normal.factor), apart], _LOG_WEIGHTS)
+    variables = normal.variables.astype(np.int32)
+    together = [Normal(variables, mean, times * normal.factor) for times in (1.0, _FARTHER)]
+    return mixture([*together, apart], _LOG_WEIGHTS)
 
 
 def express_apart(normal: JointNormal, units: NumberUnits) -> Expression:
