@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 LEAST_COMMON: int = 8
 _LEAST_COMMON = cython.declare(cython.longlong, LEAST_COMMON)
 #: No feature may be had by more than one value in so many: what has few values is no normal distribution.
-_MOST_SHARE = cython.declare(cython.longlong, 4)
+_MOST_SHARE = cython.declare(cython.longlong, 8)
 _N_FEATURES: int = 1 << 16
 
 
