@@ -53,7 +53,7 @@ class Normals:
 
     def _is_spread(self, features):
         known = [f for f in features if f is not None]
-        return len(known) >= LEAST_VALUES and 4 * max(Counter(known).values()) <= len(known)
+        return len(known) >= LEAST_VALUES and 8 * max(Counter(known).values()) <= len(known)
 
     def _pair(self, u, v):
         """Return how many records have both, their covariance, and what one tells of the other."""
