@@ -156,8 +156,16 @@ class RandomModel:
                 rows[rng.random(n_rows) < 0.05, v] = rng.choice(recipe.impossible)
         return rows
 
-    def evidence(self, rng, columns, ranges=1):
-        """Return evidence on some columns that some row fulfils: values, sets, and so many ranges at most."""
+    @property
+    def related(self):
+        """The columns that are jointly normal with others: ranges of them are cut into pieces, which lose a little."""
+        return set(self.circuit.layout.normal_variables.tolist())
+
+    def evidence(self, rng, columns, ranges=1, but=()):
+        """Return evidence on some columns that some row fulfils: values, sets, and so many ranges at most.
+
+        There are no ranges of some columns, `but`.
+        """
         row = self.table[rng.integers(len(self.table))]
         evidence = {}
         for v in columns:
@@ -169,7 +177,7 @@ class RandomModel:
             elif categorical:
                 others = [c for c in self.table[:, v].tolist() if c is not None and rng.random() < 0.2]
                 evidence[f"x{v}"] = [value, *others, *([] if self.unseen(v) is None else [self.unseen(v)])]
-            elif ranges and rng.random() < 0.6:
+            elif ranges and v not in but and rng.random() < 0.6:
                 ranges -= 1
                 evidence[f"x{v}"] = random_range(rng, value)
             else:

@@ -28,7 +28,7 @@ from unlearnspn.circuit.normal_boxes import log_probability
 
 #: A range is cut into so many pieces at most, several ranges together into so many, and none into narrower ones than
 #: this share of a deviation.
-_MOST_PIECES, _MOST_TOGETHER, _NARROW = 64, 512, 1.0 / 16.0
+_MOST_PIECES, _MOST_TOGETHER, _NARROW = 64, 512, 1.0 / 32.0
 
 
 class _Known(NamedTuple):
@@ -133,11 +133,12 @@ def _pieces(
     variable, (low, high) = next(iter(ranges.items()))
     others = {v: bounds for v, bounds in ranges.items() if v != variable}
     position = normal.variables.tolist().index(variable)
-    mean, std = float(normal.mean[position]), float(np.sqrt((normal.factor[position] ** 2).sum()))
+    alone = marginal(normal, [position])
+    mean, std = float(alone.mean[0]), float(alone.factor[0, 0])
     own = np.array([numeric_parameters(mean, std)])
     gaussian = NUMERIC[Unit.GAUSSIAN]
     mass = float(gaussian.raw_log_mass(own, np.array([low]), np.array([high]))[0])
-    n = min(most, max(1, math.ceil(min((high - low) / (std * _NARROW), float(most)))))
+    n = max(1, math.ceil(min((0.5 * high - 0.5 * low) / std * (2.0 / _NARROW), float(most))))
     log_shares, lows, highs, rests = slices(normal, position, low, high, n)
     cut = cut_off(gaussian, np.repeat(own, len(lows), axis=0), lows, highs)
     found: list[tuple[list[Input], Normal | None, float]] = []
