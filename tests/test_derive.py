@@ -62,6 +62,10 @@ def express_each(model, node, rows):
         yield learner.leaf(leaf.scope).express(statistics, learner.slice(leaf.scope, node.key))
 
 
+def factors_of(part):
+    return [*part.inputs.unpack(), *part.inner] if isinstance(part, Product) else [part]
+
+
 def described(part):
     return part.unit, part.variable, part.parameters.tolist()
 
@@ -88,8 +92,8 @@ def test_leaves_keep_their_order(model):
     for (node, rows), each in zip(nodes, pending(model), strict=True):
         (counted,) = derive._counted_leaves(model.learner, [node])
         found = derive._express_leaves(model.learner, each, counted)
-        inputs = [part for each in found for part in (each.inputs.unpack() if isinstance(each, Product) else [each])]
-        expected = list(express_each(model, node, rows))
+        inputs = [part for each in found for part in factors_of(each)]
+        expected = [part for each in express_each(model, node, rows) for part in factors_of(each)]
         assert len(inputs) == len(expected)
         pairs = [(a, b) for a, b in zip(inputs, expected, strict=True) if isinstance(b, Input)]
         assert [described(a) for a, _ in pairs] == [described(b) for _, b in pairs]

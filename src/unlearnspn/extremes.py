@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,10 @@ class Extremes:
         self._ends = np.full((2, n_columns), np.nan)
         self._is_known = np.zeros(n_columns, np.bool_)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays may come from a file that is mapped read-only.
+        vars(self).update({name: np.require(array, requirements="W") for name, array in state.items()})
+
     def copied(self) -> Extremes:
         """Return what no change to this reaches."""
         copied = copy(self)
@@ -40,7 +45,10 @@ class Extremes:
         """Take some rows of the columns' values out, and put others in."""
         if minus.size:
             leaving = values[minus]
-            self._is_known &= ~((leaving <= self._ends[0]) | (leaving >= self._ends[1])).any(axis=0)
+            lost = ((leaving <= self._ends[0]) | (leaving >= self._ends[1])).any(axis=0)
+            self._is_known &= ~lost
+            # Nothing of a record stays here when it is gone.
+            self._ends[:, lost] = np.nan
         if plus.size:
             coming = values[plus]
             self._ends[0] = np.fmin(self._ends[0], np.fmin.reduce(coming))

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 #: The share of records that a block takes to be more unlike each other, and how many times as far they lie from the
 #: mean; and of those that are unlike all others, whose numbers tell nothing of each other.
-_FAR, _FARTHER, _UNLIKE = 1.0 / 8.0, 3.0, 1.0 / 1024.0
+_FAR, _FARTHER, _UNLIKE = 1.0 / 64.0, 3.0, 1.0 / 1024.0
 _STANDARD = np.array(numeric_parameters(0.0, 1.0))
 _LOG_WEIGHTS = log(1.0 - _FAR - _UNLIKE), log(_FAR), log(_UNLIKE)
 #: Columns with another scale or centre have no joint distribution, so that nothing overflows.
