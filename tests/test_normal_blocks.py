@@ -14,7 +14,7 @@ from reference import Settings
 from reference_circuit import Units
 from sequences import BOOLEANS, REQUESTS, Held, Sequence, apply_request
 from test_reference import assert_like_reference
-from unlearnspn import SPN, Categorical, ChowLiu, Gaussian
+from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Gaussian
 from unlearnspn.circuit.expressions import Input, Normal, Product, Sum, Tree, Unit
 from unlearnspn.circuit.layout import lift
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
@@ -463,6 +463,16 @@ def test_blocks_know_no_category_of_several_or_of_a_tree():
     assert len(normals_in(expressed(table, categorical=[False] * 3 + [True, False]))) == 1
     letters[:] = None
     assert len(normals_in(given_category(numbers, letters))) == 1
+
+
+def test_outcomes_of_a_bernoulli_variable_are_both():
+    numbers, letters = with_classes(n_classes=2)
+    for names, n_blocks in ({"c0": False, "c1": True}, 2), ({"c0": None, "c1": True}, 1):
+        data = slice_of(*numbers.T, [names[letter] for letter in letters], categorical=[False] * 3 + [True])
+        leaf = ChowLiu(penalty=0.1).over([Gaussian(), Gaussian(), Gaussian(), Bernoulli()])
+        expression = leaf.express(learned(leaf, data), data)
+        assert len(normals_in(expression)) == n_blocks
+        assert isinstance(expression, Sum) == (n_blocks == 2)
 
 
 def test_few_records_that_know_their_category_tell_nothing_of_it():

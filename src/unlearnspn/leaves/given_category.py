@@ -46,7 +46,8 @@ def depend_on_category(
     """
     (variable,), (codes,) = category.scope, category.codes
     own = slice(*category.alphabets.starts[variable : variable + 2].tolist())
-    groups = [features[:, codes == code] for code in category.alphabets.codes[own].tolist()]
+    # 0 is the code of an outcome that nobody has, and of what is missing.
+    groups = [features[:, (codes == code) & (code > 0)] for code in category.alphabets.codes[own].tolist()]
     seen = np.flatnonzero([group.shape[1] for group in groups])
     if not 2 <= seen.size <= _MOST_CATEGORIES:
         return normal
