@@ -29,8 +29,8 @@ def by_numpy(values, live):
 @given(TABLES, STEPS)
 def test_extremes_are_those_of_numpy_whatever_comes_and_goes(table, steps):
     values, live, extremes = np.array(table), np.zeros(N_ROWS, np.bool_), Extremes(N_COLUMNS)
-    for rows, asked in steps:
-        rows = np.array(sorted(rows), np.int64)
+    for changed, asked in steps:
+        rows = np.array(sorted(changed), np.int64)
         before, expected = extremes.copied(), by_numpy(values, live)
         extremes.shift(values, rows[live[rows]], rows[~live[rows]])
         np.testing.assert_array_equal(before.among(values, live), expected)

@@ -544,7 +544,7 @@ def test_normals_have_no_children_and_no_variable_of_their_own():
     assert children[whole.normals].tolist() == [0]
     units = whole.units.copy()
     units[-1] = Unit.NORMAL
-    with pytest.raises(InvalidCircuitError, match="has children|not divided"):
+    with pytest.raises(InvalidCircuitError, match=r"has children|not divided"):
         validate(replace(whole, units=units), [None] * 4)
 
 

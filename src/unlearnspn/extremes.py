@@ -50,6 +50,6 @@ class Extremes:
         """Return the smallest and the largest number of each column among the live rows, [2, column]; NaN if none."""
         for column in np.flatnonzero(~self._is_known).tolist():
             own = values[live, column]
-            self._ends[:, column] = (ends.reduce(own, initial=np.nan) for ends in (np.fmin, np.fmax))
+            self._ends[:, column] = [ends.reduce(own, initial=np.nan) for ends in (np.fmin, np.fmax)]
         self._is_known[:] = True
         return self._ends.copy()

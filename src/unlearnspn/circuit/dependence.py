@@ -18,8 +18,8 @@ from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.normal_boxes import cell_probabilities
 from unlearnspn.circuit.layout import Layout, unrolled
+from unlearnspn.circuit.normal_boxes import cell_probabilities
 from unlearnspn.circuit.passes import unit_shares
 
 #: Enough for edges of parts: the range is divided by more than a billion.

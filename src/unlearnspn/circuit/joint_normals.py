@@ -197,7 +197,7 @@ def _pieces(own: Floats, n: int) -> tuple[Floats, Floats]:
 
 
 def _within_pieces(own: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return how far the mean of each piece is from the whole's, and the deviation in it, both in the whole's deviations.
+    """Return how far each piece's mean is from the whole's, and its deviation, both in units of the whole's deviation.
 
     Squares must neither be too large nor too small for numbers, so that moments are those in units of a power of 2.
     """
