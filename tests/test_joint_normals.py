@@ -307,7 +307,8 @@ def lost_covariance(low: float, high: float, n: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(-1.0, 1.0), (-1.0, 2.0), (1.0, 1.5), (-INF, INF), (0.0, INF), (2.0, INF), (-INF, -6.0), (30.0, INF)]
+    ("low", "high"),
+    [(-1.0, 1.0), (-1.0, 2.0), (1.0, 1.5), (-INF, INF), (0.0, INF), (2.0, INF), (-INF, -6.0), (30.0, INF)],
 )
 def test_slices_of_an_interval_lose_little_of_the_covariances(low, high):
     assert abs(lost_covariance(low, high, 64)) < 1e-3

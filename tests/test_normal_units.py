@@ -196,9 +196,11 @@ def test_a_range_leaves_the_means_and_covariances_of_a_cut_off_normal(single, bo
         assert abs(given.moment(powers, central=True) - matrix[u, v]) < allowed
     low, high = bounds
     event = Range(at_least=low, at_most=high)
-    assert math.isclose(single.probability({"x1": event}), stats.norm.cdf(high, mean[1], std) - stats.norm.cdf(
-        low, mean[1], std
-    ), rel_tol=1e-9)
+    assert math.isclose(
+        single.probability({"x1": event}),
+        stats.norm.cdf(high, mean[1], std) - stats.norm.cdf(low, mean[1], std),
+        rel_tol=1e-9,
+    )
 
 
 def test_a_range_leaves_the_density_to_the_accuracy_of_its_pieces(single):
@@ -344,7 +346,9 @@ def test_missing_values_are_filled_in_by_conditional_means(single, mixed):
     for row, own in zip(rows, filled, strict=True):
         known = np.flatnonzero(~np.isnan(row))
         if 0 < known.size < 3:
-            weights = [scipys([part], [share], known, row[known]) for share, part in zip(SHARES, (ONE, OTHER), strict=True)]
+            weights = [
+                scipys([part], [share], known, row[known]) for share, part in zip(SHARES, (ONE, OTHER), strict=True)
+            ]
             means = [conditional(*part, known, row[known])[1] for part in (ONE, OTHER)]
             rest = np.setdiff1d(np.arange(3), known)
             np.testing.assert_allclose(own[rest], np.average(means, axis=0, weights=weights), rtol=1e-10, atol=1e-10)
@@ -540,7 +544,7 @@ def test_normals_have_no_children_and_no_variable_of_their_own():
     assert children[whole.normals].tolist() == [0]
     units = whole.units.copy()
     units[-1] = Unit.NORMAL
-    with pytest.raises(InvalidCircuitError, match="has children|not divided"):
+    with pytest.raises(InvalidCircuitError, match=r"has children|not divided"):
         validate(replace(whole, units=units), [None] * 4)
 
 

@@ -58,6 +58,6 @@ class Extremes:
         """Return the smallest and the largest number of each column among the live rows, [2, column]; NaN if none."""
         for column in np.flatnonzero(~self._is_known).tolist():
             own = values[live, column]
-            self._ends[:, column] = np.fmin.reduce(own), np.fmax.reduce(own)
+            self._ends[:, column] = [ends.reduce(own, initial=np.nan) for ends in (np.fmin, np.fmax)]
         self._is_known[:] = True
         return self._ends.copy()

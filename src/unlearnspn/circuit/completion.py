@@ -101,7 +101,7 @@ class Completer:
         return values
 
     def _normal_values(self, batch: Batch, maximise: bool) -> Floats:
-        """Return the log-density of each row under each joint normal, at its maximum over what is missing or without."""
+        """Return the log-density of each row under each joint normal, or its maximum over what is missing."""
         slots = self.domains.slots.astype(np.int32)
         values = normal_values(self.layout, slots, batch.numbers)
         if maximise and np.isnan(batch.numbers).any():

@@ -18,8 +18,8 @@ from unlearnspn.circuit.distributions import NUMERIC, Distribution, log_mass
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.normal_boxes import cell_probabilities
 from unlearnspn.circuit.layout import Layout, unrolled
+from unlearnspn.circuit.normal_boxes import cell_probabilities
 from unlearnspn.circuit.passes import unit_shares
 
 #: Enough for edges of parts: the range is divided by more than a billion.
@@ -39,8 +39,8 @@ def mutual_information(layout: Layout, domains: Domains, first: int, second: int
     products = _Products.of(pair)
     sizes = [n_parts if columns.is_numeric[side] else len(columns.columns[side].categories) for side in (0, 1)]
     _require_feasible(pair, products, columns.names, sizes)
-    factors = [_factors(pair, columns, side, n_parts, products) for side in (0, 1)]
-    return _information(products.weights, *factors, _of_normals(pair, columns, n_parts))
+    of_first, of_second = (_factors(pair, columns, side, n_parts, products) for side in (0, 1))
+    return _information(products.weights, of_first, of_second, _of_normals(pair, columns, n_parts))
 
 
 class _Products(NamedTuple):

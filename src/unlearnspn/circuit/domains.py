@@ -21,7 +21,6 @@ from unlearnspn.tables.names import ColumnNames, Label
 from unlearnspn.tables.origins import ANYTHING, CellType, Origin
 from unlearnspn.tables.times import USUAL_TYPES
 
-
 #: Of a column of which nobody knows between which numbers its records are.
 EVERYWHERE = (-math.inf, math.inf)
 

@@ -114,12 +114,7 @@ def slices(
     own[:, LOG_MASS] = _GAUSSIAN.raw_log_mass(own, own[:, LOW], own[:, HIGH])
     lows, highs = _pieces(own, n)
     log_shares = _log_shares(own, lows, highs)
-    cut = np.repeat(own, len(lows), axis=0)
-    cut[:, LOW], cut[:, HIGH] = lows, highs
-    cut[:, LOG_MASS] = _GAUSSIAN.raw_log_mass(cut, lows, highs)
-    mean = np.full(len(lows), normal.mean[position])
-    shifts = _GAUSSIAN.moment(cut, 1, mean) / factor[0, 0]
-    stds = np.sqrt(_GAUSSIAN.moment(cut, 2, _GAUSSIAN.moment(cut, 1, np.zeros(len(lows))))) / factor[0, 0]
+    shifts, stds = _within_pieces(own, lows, highs)
     if not rest.size:
         return log_shares, lows, highs, []
     covariant, inner = factor[1:, 0], factor[1:, 1:]
@@ -190,14 +185,30 @@ def _pieces(own: Floats, n: int) -> tuple[Floats, Floats]:
     """Return the closed ends of pieces, each of more than one number unless there is only one."""
     low, high = own[0, LOW], own[0, HIGH]
     wide = own.copy()
-    wide[:, OWN + 1] *= _WIDER
+    wide[:, OWN + 1] = min(own[0, OWN + 1] * _WIDER, LARGEST)
     shares = np.arange(1, n) / n
     lows, highs = [low], []
-    for edge in _GAUSSIAN.quantile(np.repeat(wide, n - 1, axis=0), shares):
-        if lows[-1] < edge and np.nextafter(edge, np.inf) < high:
+    for edge in _GAUSSIAN.quantile(np.repeat(wide, n - 1, axis=0), shares).tolist():
+        following = math.nextafter(edge, math.inf)
+        if lows[-1] < edge and following < high:
             highs.append(edge)
-            lows.append(np.nextafter(edge, np.inf))
+            lows.append(following)
     return np.array(lows), np.array([*highs, high])
+
+
+def _within_pieces(own: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
+    """Return how far each piece's mean is from the whole's, and its deviation, both in units of the whole's deviation.
+
+    Squares must neither be too large nor too small for numbers, so that moments are those in units of a power of 2.
+    """
+    mean, std = own[0, OWN], own[0, OWN + 1]
+    unit = math.ldexp(1.0, math.frexp(std)[1] - 1)
+    cut = np.tile([0.0, 0.0, 0.0, 0.0, std / unit], (len(lows), 1))
+    with np.errstate(over="ignore"):
+        cut[:, LOW], cut[:, HIGH] = (2.0 * ((0.5 * ends - 0.5 * mean) / unit) for ends in (lows, highs))
+    cut[:, LOG_MASS] = _GAUSSIAN.raw_log_mass(cut, cut[:, LOW], cut[:, HIGH])
+    means = _GAUSSIAN.moment(cut, 1, np.zeros(len(lows)))
+    return means * (unit / std), np.sqrt(_GAUSSIAN.moment(cut, 2, means)) * (unit / std)
 
 
 def _log_shares(own: Floats, lows: Floats, highs: Floats) -> Floats:

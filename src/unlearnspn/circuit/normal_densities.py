@@ -1,7 +1,8 @@
 # cython: cdivision=True
 """Log-densities of many rows under joint normals; what is missing is left out.
 
-Covariances are never taken apart: lines of the factor are turned into a triangle, which keeps small deviations. Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
+Covariances are never taken apart: lines of the factor are turned into a triangle, which keeps small deviations.
+Every operation is done row by row, so that a row's result depends neither on the others nor on the blocks.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class _Known(NamedTuple):
 
 
 def log_value(normal: Normal, constraints: Mapping[int, Constraint], events: bool) -> float:
-    """Return the log-probability of constraints under a normal: for events that of a value is its mass, else density."""
+    """Return the log-probability of constraints: for events a single number has that of its mass, else its density."""
     known = _Known.of(normal, constraints, events)
     density, rest = given_values(normal, known.places, known.values)
     if not known.has_range or rest is None:

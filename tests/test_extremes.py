@@ -1,0 +1,98 @@
+"""The smallest and the largest number of each column, as records come and go, and samples that stay between them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unlearnspn import SPN
+from unlearnspn.extremes import Extremes
+
+N_ROWS, N_COLUMNS = 12, 3
+NUMBERS = st.one_of(st.sampled_from([np.nan, 0.0, -0.0, 1.0, -1e308, 1e308]), st.floats(allow_nan=True, width=16))
+TABLES = st.lists(st.lists(NUMBERS, min_size=N_COLUMNS, max_size=N_COLUMNS), min_size=N_ROWS, max_size=N_ROWS)
+#: What each step does: which rows change sides, and whether somebody asks afterwards.
+STEPS = st.lists(st.tuples(st.sets(st.integers(0, N_ROWS - 1)), st.booleans()), max_size=12)
+
+
+def by_numpy(values, live):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a number
+        if not live.any():
+            return np.full((2, values.shape[1]), np.nan)
+        return np.stack([np.nanmin(values[live], axis=0), np.nanmax(values[live], axis=0)])
+
+
+@settings(max_examples=300, deadline=None)
+@given(TABLES, STEPS)
+def test_extremes_are_those_of_numpy_whatever_comes_and_goes(table, steps):
+    values, live, extremes = np.array(table), np.zeros(N_ROWS, np.bool_), Extremes(N_COLUMNS)
+    for changed, asked in steps:
+        rows = np.array(sorted(changed), np.int64)
+        before, expected = extremes.copied(), by_numpy(values, live)
+        extremes.shift(values, rows[live[rows]], rows[~live[rows]])
+        np.testing.assert_array_equal(before.among(values, live), expected)
+        live[rows] = ~live[rows]
+        if asked:
+            np.testing.assert_array_equal(extremes.among(values, live), by_numpy(values, live))
+    np.testing.assert_array_equal(extremes.among(values, live), by_numpy(values, live))
+
+
+def test_what_is_returned_is_a_copy():
+    extremes, values = Extremes(1), np.array([[1.0], [2.0]])
+    extremes.shift(values, np.array([], np.int64), np.array([0, 1]))
+    extremes.among(values, np.ones(2, np.bool_))[:] = 7.0
+    assert extremes.among(values, np.ones(2, np.bool_)).tolist() == [[1.0], [2.0]]
+
+
+# --- samples ---
+
+
+def a_table():
+    """Return related numbers, one record of which is far above all others, and one far below."""
+    rng = np.random.default_rng(0)
+    first = rng.normal(0.0, 1.0, 300)
+    table = np.column_stack([first, 2.0 * first + rng.normal(0.0, 0.5, 300), rng.exponential(1.0, 300)])
+    table[17] = [9.0, 18.0, 20.0]
+    table[18] = [-9.0, -18.0, 0.0]
+    return table
+
+
+def require_within(rows, table):
+    assert (rows >= table.min(axis=0)).all()
+    assert (rows <= table.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("factorization", ["naive", "chow-liu"])
+def test_samples_stay_within_the_span_of_the_records(factorization):
+    table = a_table()
+    spn = SPN(min_rows=50, factorization=factorization).fit(table)
+    require_within(spn.sample(5000, random_state=0), table)
+    require_within(spn.circuit_.sample(5000, random_state=0), table)
+    spn.unlearn([17, 18])
+    left = np.delete(table, [17, 18], axis=0)
+    assert left.max(axis=0)[0] < 5.0
+    require_within(spn.sample(5000, random_state=0), left)
+    # They need not, if nobody asks for it.
+    outside = spn.sample(20_000, random_state=0, within_span=False)
+    assert ((outside < left.min(axis=0)) | (outside > left.max(axis=0))).any()
+
+
+def test_the_span_comes_back_with_the_record():
+    table = a_table()
+    spn = SPN(min_rows=50).fit(table)
+    spans = [column.span for column in spn.circuit_.domains.columns]
+    assert spans == list(zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True))
+    spn.unlearn([17])
+    assert spn.circuit_.domains.columns[0].span[1] < 5.0
+    spn.learn(table[17:18])
+    assert [column.span for column in spn.circuit_.domains.columns] == spans
+
+
+def test_columns_that_evidence_speaks_of_may_be_anywhere():
+    table = a_table()
+    circuit = SPN(min_rows=50).fit(table).circuit_
+    rows = circuit.sample(20, given={"x0": 30.0}, random_state=0)
+    assert (rows[:, 0] == 30.0).all()
