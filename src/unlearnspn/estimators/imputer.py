@@ -28,6 +28,9 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
         the whole row; or a sample. Samples are drawn by a seed that follows from `random_state`, so that the same
         table is always filled in alike.
 
+    min_rows : int or "auto", default=1000
+        As that of `SPN`, where it is smaller: large leaves know better how numbers follow from each other.
+
     All other parameters are those of `SPN`. Tables come back as the kind that went in, unless `set_output` says
     otherwise.
 
@@ -47,7 +50,7 @@ class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
     def __init__(
         self,
         how: How = "mean",
-        min_rows: int | str = "auto",
+        min_rows: int | str = 1000,
         independence: str | IndependenceTest[Any] = "gtest",
         threshold: float | None = None,
         clustering: str | Clustering[Any] = "qkmeans",
