@@ -185,7 +185,7 @@ def test_values_that_are_not_there_are_impossible_evidence():
     model = SPN().fit(pd.DataFrame({"k": np.arange(100, dtype=np.uint8) % 5}))
     for impossible in (2.5, -1, 256, Range(above=2.2, below=2.8), Range(below=0)):
         assert model.probability({"k": impossible}) == 0.0
-        with pytest.raises(ImpossibleEvidenceError, match="column 'k' (cannot be|holds whole numbers)"):
+        with pytest.raises(ImpossibleEvidenceError, match=r"column 'k' (cannot be|holds whole numbers)"):
             model.sample(3, given={"k": impossible})
 
 

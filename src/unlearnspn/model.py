@@ -385,7 +385,7 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
             leaf.categories(learner.slice(scope, 0)),
             v.name in identifying,
             *unusual[:, place].tolist(),
-            (low, high) if low <= high else EVERYWHERE,
+            span=(low, high) if low <= high else EVERYWHERE,
         )
         for place, (v, leaf, scope, (low, high)) in enumerate(
             zip(schema.variables, settings.leaves, scopes, spans, strict=True)
