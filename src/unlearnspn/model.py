@@ -376,21 +376,14 @@ def _domains(settings: Settings, learner: Learner) -> Domains:
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
     records = learner.records
     identifying = records.identifying
-    unusual, spans = records.has_unusual(), records.spans().T.tolist()
-    columns = [
-        Domain(
-            v.name,
-            v.kind,
-            v.family,
-            leaf.categories(learner.slice(scope, 0)),
-            v.name in identifying,
-            *unusual[:, place].tolist(),
-            span=(low, high) if low <= high else EVERYWHERE,
-        )
-        for place, (v, leaf, scope, (low, high)) in enumerate(
-            zip(schema.variables, settings.leaves, scopes, spans, strict=True)
-        )
-    ]
+    unusual, spans = records.has_unusual().T.tolist(), records.spans().T.tolist()
+    columns = []
+    for place, (v, leaf, scope) in enumerate(zip(schema.variables, settings.leaves, scopes, strict=True)):
+        negative, fraction, time = unusual[place]
+        low, high = spans[place]
+        span = (low, high) if low <= high else EVERYWHERE
+        categories, identifies = leaf.categories(learner.slice(scope, 0)), v.name in identifying
+        columns.append(Domain(v.name, v.kind, v.family, categories, identifies, negative, fraction, time, span))
     return Domains(tuple(columns), schema.id_column)
 
 
