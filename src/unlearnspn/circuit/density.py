@@ -87,7 +87,7 @@ class Evaluator:
         width: cython.Py_ssize_t = min(max(_BLOCK_CELLS // n_lines, _SMALLEST_BLOCK), _LARGEST_BLOCK, n_rows)
         memory: cython.double[::1] = np.empty((self.n_lines + self.room) * width)
         values = cython.address(memory[0])
-        for_normals: cython.double[::1] = np.empty(self.normals.room(width))
+        for_normals: cython.double[::1] = np.empty(1 if self.normals is None else self.normals.room(width))
         room = values + self.n_lines * width
         block: Block = Block(values, width, first_row, width, room, cython.address(for_normals[0]))
         workspace = cython.declare(Workspace)
