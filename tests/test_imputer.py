@@ -172,7 +172,8 @@ def test_parameters_are_those_of_the_density_estimator():
     own = inspect.signature(SPNImputer).parameters
     parents = inspect.signature(SPN).parameters
     assert list(own) == ["how", *parents]
-    assert {name: own[name].default for name in parents} == {name: p.default for name, p in parents.items()}
+    defaults = {name: p.default for name, p in parents.items()}
+    assert {name: own[name].default for name in parents} == {**defaults, "min_rows": 1000}
     settings = {"min_rows": 7, "threshold": 0.5, "alpha": 1.0, "n_bins": 4, "leaves": {"x0": "histogram"}}
     assert SPNImputer("mpe", **settings, random_state=3).get_params() == {
         **SPN(**settings, random_state=3).get_params(),

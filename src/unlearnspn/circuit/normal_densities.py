@@ -235,4 +235,4 @@ def _divided(factor: Floats, units: Floats) -> Floats:
 
 
 def _at_mean(diagonal: Floats) -> float:
-    return -math.fsum(log(deviation) + _LOG_SQRT_TWO_PI for deviation in diagonal.tolist())
+    return -float(sum(log(deviation) + _LOG_SQRT_TWO_PI for deviation in diagonal.tolist()))
