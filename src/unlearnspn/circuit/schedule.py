@@ -30,7 +30,7 @@ class Schedule(NamedTuple):
     def of(cls, layout: Layout) -> Schedule:
         """Plan the evaluation of a circuit."""
         lines, n_lines = _give_lines(layout, *_uses(layout))
-        return cls(lines, n_lines, np.exp(layout.log_weights))
+        return cls(lines, n_lines, exponentials(layout.log_weights))
 
     @classmethod
     def of_every_unit(cls, layout: Layout) -> Schedule:
