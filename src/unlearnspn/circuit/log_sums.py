@@ -6,7 +6,7 @@ What several sums of the same parts have in common is done once, by `compare_par
 from __future__ import annotations
 
 import cython
-from cython.cimports.libc.math import INFINITY, exp, log
+from cython.cimports.libc.math import INFINITY
 from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
 from cython.cimports.unlearnspn.circuit.log_sums import Parts, Weights
 
@@ -73,8 +73,8 @@ def _add_up_row(parts: Parts, log_weights: Weights, row: cython.Py_ssize_t) -> c
     if highest == -INFINITY:
         return highest
     for i in range(parts.n_parts):
-        total += exp(parts.values[parts.lines[i] * parts.width + row] + log_weights[i] - highest)
-    return highest + log(total)
+        total += exponential(parts.values[parts.lines[i] * parts.width + row] + log_weights[i] - highest)
+    return highest + logarithm(total)
 
 
 @cython.cfunc
