@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from spn.algorithms.Inference import log_likelihood  # type: ignore[import-not-found]
+from scipy.stats import multivariate_normal
+from spn.algorithms.Inference import add_node_likelihood, log_likelihood  # type: ignore[import-not-found]
 from spn.algorithms.LearningWrappers import learn_parametric  # type: ignore[import-not-found]
 from spn.algorithms.Validity import is_valid  # type: ignore[import-not-found]
 from spn.structure.Base import (  # type: ignore[import-not-found]
@@ -32,6 +33,29 @@ from spn.structure.StatisticalTypes import MetaType  # type: ignore[import-not-f
 
 Rows = npt.NDArray[np.float64]
 
+
+class JointNormal(Leaf):  # type: ignore[misc]
+    """Several numbers that are jointly normal: SPFlow has no such leaf, but takes one that says how likely rows are."""
+
+    def __init__(self, mean: list[float], covariance: list[list[float]], scope: list[int]) -> None:
+        super().__init__(scope=scope)
+        self.mean, self.covariance = np.array(mean), np.array(covariance)
+
+
+def _joint_log_density(node: Any, data: Rows, dtype: Any = np.float64, **_: Any) -> Rows:
+    """Return the log-density of what is known of each row."""
+    std = np.sqrt(node.covariance.diagonal())
+    scores, correlation = (data[:, node.scope] - node.mean) / std, node.covariance / np.outer(std, std)
+    densities = np.zeros((len(data), 1), dtype)
+    patterns, owners = np.unique(~np.isnan(scores), axis=0, return_inverse=True)
+    for number, known in enumerate(patterns):
+        if known.any():
+            part, rows = multivariate_normal(cov=correlation[np.ix_(known, known)]), owners.ravel() == number
+            densities[rows, 0] = part.logpdf(scores[np.ix_(rows, known)]) - np.log(std[known]).sum()
+    return densities
+
+
+add_node_likelihood(JointNormal, log_lambda_func=_joint_log_density)
 add_parametric_inference_support()
 add_histogram_inference_support()
 
@@ -74,7 +98,12 @@ def convert(circuit: dict[str, Any]) -> Any:
     variables = {column["name"]: number for number, column in enumerate(circuit["columns"])}
     nodes: list[Any] = []
     for unit in circuit["units"]:
-        nodes.append(_inner(unit, nodes) if "children" in unit else _leaf(unit, variables[unit["column"]]))
+        if "children" in unit:
+            nodes.append(_inner(unit, nodes))
+        elif unit["kind"] == "normal":
+            nodes.append(JointNormal(unit["mean"], unit["covariance"], [variables[name] for name in unit["columns"]]))
+        else:
+            nodes.append(_leaf(unit, variables[unit["column"]]))
     root = assign_ids(nodes[circuit["root"]])
     valid, reason = is_valid(root)
     if not valid:
