@@ -177,17 +177,17 @@ class TreeLeaf:
         is_numeric, pairs = data.records.is_numeric[scope], find_pairs(statistics.cells, scope, data.encoding.sizes)
         own = NormalSettings(settings.order, float(settings.beta), float(settings.penalty))
         units = self._known_of(data).units
-        normals = find_normals(scope, statistics.features, is_numeric, pairs, units, own)
-        is_left = ~np.isin(scope, np.concatenate([normal.variables for normal in normals])) if normals else None
-        if is_left is None:
-            return normals, self._tree_data(statistics, data, pairs, np.arange(scope.size))
-        left = np.flatnonzero(is_left)
-        if not left.size:
-            return normals, None
-        tree = self._tree_data(statistics, data, pairs.among(left), left)
-        if left.size == 1 and not is_numeric[left[0]]:
-            places = np.searchsorted(scope[is_numeric], normals[0].joined)
-            normals[0] = depend_on_category(normals[0], statistics.features[places], tree, units, own)
+        # A category that is alone with numbers stands back, as their means may depend on it; if they do not, it counts.
+        for stands_back in (True, False):
+            normals = find_normals(scope, statistics.features, is_numeric, pairs, units, own, stands_back)
+            joined = np.concatenate([normal.variables for normal in normals]) if normals else scope[:0]
+            left = np.flatnonzero(~np.isin(scope, joined))
+            tree = self._tree_data(statistics, data, pairs.among(left), left) if left.size else None
+            if tree is not None and normals and left.size == 1 and not is_numeric[left[0]]:
+                places = np.searchsorted(scope[is_numeric], normals[0].joined)
+                normals[0] = depend_on_category(normals[0], statistics.features[places], tree, units, own)
+                if normals[0].given is not None:
+                    break
         return normals, tree
 
     def _tree_data(self, statistics: TreeStatistics, data: Slice, pairs: Pairs, positions: Counts) -> TreeData:

@@ -87,7 +87,13 @@ class JointNormal(NamedTuple):
 
 
 def find_normals(
-    scope: Scope, features: Features, is_numeric: Flags, pairs: Pairs, units: NumberUnits, settings: NormalSettings
+    scope: Scope,
+    features: Features,
+    is_numeric: Flags,
+    pairs: Pairs,
+    units: NumberUnits,
+    settings: NormalSettings,
+    stands_back: bool,
 ) -> list[JointNormal]:
     """Return the blocks of jointly normal numbers among some variables.
 
@@ -106,6 +112,8 @@ def find_normals(
     related = relate(own_features, leasts[fits])
     is_other = np.ones(scope.size, np.bool_)
     is_other[candidates] = False
+    if stands_back and np.count_nonzero(is_other) == 1:
+        is_other &= is_numeric
     from_others = gains_from_others(pairs, candidates, np.flatnonzero(is_other), settings.penalty)
     blocks = choose_blocks(related.gains, from_others, settings.penalty)
     found = []
