@@ -52,11 +52,18 @@ def expressed(table, **given_):
 
 
 def normals_in(expression):
-    """Return the normal distributions of an expression."""
+    """Return the normal distributions of an expression, without those beside them that are three times as wide."""
     if isinstance(expression, Normal):
         return [expression]
     parts = expression.parts if isinstance(expression, Sum) else getattr(expression, "inner", ())
-    return [normal for part in parts for normal in normals_in(part)]
+    found = [normal for part in parts for normal in normals_in(part)]
+    if not any(isinstance(part, Normal) for part in parts):
+        return found
+    for near, far in zip(found[::2], found[1::2], strict=True):
+        assert far.variables.tolist() == near.variables.tolist()
+        assert far.mean.tolist() == near.mean.tolist()
+        assert np.array_equal(far.factor, 3.0 * near.factor)
+    return found[::2]
 
 
 def bits_of(expression):
@@ -325,7 +332,7 @@ def test_few_related_numbers_have_the_covariances_of_their_records():
     table = 100.0 + 7.0 * related_numbers(500, 4, 0)
     expression = expressed(table, beta=1e-9, penalty=1e-9)
     assert isinstance(expression, Sum)
-    assert np.exp(expression.log_weights) == pytest.approx([63 / 64, 1 / 64], rel=1e-14)
+    assert np.exp(expression.log_weights) == pytest.approx([1 - 1 / 64 - 1 / 1024, 1 / 64, 1 / 1024], rel=1e-14)
     (normal,) = normals_in(expression)
     assert normal.variables.tolist() == [0, 1, 2, 3]
     assert normal.variables.dtype == np.int32
@@ -338,7 +345,7 @@ def test_few_related_numbers_have_the_covariances_of_their_records():
 def test_the_background_is_a_product_of_wide_numbers():
     table = related_numbers(100, 3, 0)
     leaf, statistics, data = leaf_of(table)
-    normal, background = leaf.express(statistics, data).parts
+    normal, _, background = leaf.express(statistics, data).parts
     assert isinstance(background, Product)
     assert background.inner == ()
     variances = (normal.factor @ normal.factor.T).diagonal()
@@ -432,7 +439,7 @@ def test_means_by_category_are_those_of_its_records():
         own = numbers[letters == names[place]] if place < 3 else numbers
         assert normal.mean == pytest.approx(own.mean(axis=0), abs=1e-3)
         assert normal.factor @ normal.factor.T == pytest.approx(within, abs=2e-2 * within.max())
-    (one, other, *_) = (part.inner[0].parts[1].inputs.parameters.tolist() for part in expression.parts)
+    (one, other, *_) = (part.inner[0].parts[2].inputs.parameters.tolist() for part in expression.parts)
     assert one == other
 
 
