@@ -814,6 +814,32 @@ def test_every_request_equals_retraining(sequence):
             assert bits_of_circuit(spn) == bits_of_circuit(fresh)
 
 
+@pytest.mark.parametrize("gap", [None, 40.0])
+def test_a_block_depends_on_a_category_as_soon_as_no_record_lacks_a_number(gap):
+    numbers, letters = with_classes()
+    table = object_table(*numbers.T, letters)
+    table[7, 1] = gap
+    spn = estimator(table, min_rows=1000).fit(table)
+
+    def assert_like_fresh(records, n_blocks):
+        rows = list(records.values())
+        fresh = estimator(table, min_rows=1000).fit(np.array(rows, object), ids=list(records))
+        assert spn.digest() == fresh.digest()
+        assert spn.state_digest() == fresh.state_digest()
+        assert bits_of_circuit(spn) == bits_of_circuit(fresh)
+        assert len(normals_in(expression_of(spn))) == n_blocks
+
+    records = dict(enumerate(table.tolist()))
+    assert_like_fresh(records, 1)
+    spn.unlearn([7])
+    assert_like_fresh({key: row for key, row in records.items() if key != 7}, 4)
+    spn.learn(table[7:8], ids=[7])
+    assert_like_fresh(records, 1)
+    records[7][1] = 0.0
+    spn.rectify(np.array([records[7]], object), ids=[7])
+    assert_like_fresh(records, 4)
+
+
 def test_digests_tell_records_apart_that_are_paired_otherwise():
     """Each column has the same values, each record the same bins, but not the same values together."""
     table = np.random.default_rng(0).uniform(-3.0, 3.0, (60, 2))
