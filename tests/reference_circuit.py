@@ -12,8 +12,8 @@ from reference_normals import Normals
 #: The share of one category's smoothing that all categories never seen get together.
 UNSEEN = 0.01
 INPUTS = ("gaussian", "categorical")
-#: The share of records that are unlike the others, where numbers are jointly normal.
-UNLIKE = 1.0 / 64.0
+#: Where numbers are jointly normal: the share of records that lie farther, and how many times; of those unlike all.
+FAR, FARTHER, UNLIKE = 1.0 / 64.0, 3.0, 1.0 / 1024.0
 
 
 class Units:
@@ -187,12 +187,17 @@ def joint_leaf(reference, node, units):
         return half_g([(labels[u][row], labels[v][row]) for row in node.rows])
 
     normals = Normals(columns, node.rows, reference.settings, told)
+    given = None
+    if normals.stands_back:
+        normals.find([])
+        (only,) = normals.others
+        if len(normals.variables) == len(columns) - 1:
+            outcomes = [token(outcome) for outcome in columns[only].outcomes]
+            given = normals.given([labels[only][row] for row in node.rows], outcomes)
+    if given is None:
+        normals.find(normals.others)
     rest = [v for v in node.scope if v not in normals.variables]
     blocks = list(normals.blocks)
-    given = None
-    if blocks and len(rest) == 1 and not columns[rest[0]].is_numeric:
-        outcomes = [token(outcome) for outcome in columns[rest[0]].outcomes]
-        given = normals.given([labels[rest[0]][row] for row in node.rows], outcomes)
     tree = _Tree(reference, rest, node.rows, units) if rest else None
     if given is not None:
         factors = [_given_category(columns, tree, blocks.pop(0), *given, units)]
@@ -210,8 +215,9 @@ def _joint_normal(columns, variables, means, stds, factor, units, own_means=None
     for v, mean, std in zip(variables, means, stds, strict=True):
         wide = 4.0 * columns[v].scale
         apart.append(units.unit("gaussian", v, mean, math.sqrt(std * std + wide * wide)))
-    together = units.unit("normal", variables, own_means or means, factor)
-    return units.mixture([together, units.product(apart)], [log(1.0 - UNLIKE), log(UNLIKE)])
+    wider = [[FARTHER * entry for entry in line] for line in factor]
+    together = [units.unit("normal", variables, own_means or means, own) for own in (factor, wider)]
+    return units.mixture([*together, units.product(apart)], [log(1.0 - FAR - UNLIKE), log(FAR), log(UNLIKE)])
 
 
 def _given_category(columns, tree, normal, means_given, factor, units):

@@ -8,6 +8,9 @@ from reference_coding import LARGEST_FEATURE, STD, log
 #: So many values a number needs, and two numbers in common; so many numbers at most are in one block.
 LEAST_VALUES, MOST_IN_A_BLOCK = 8, 64
 LARGEST = 2.0**300
+#: What is missing is expected in so many rounds; in one, where that takes more than so many multiplications.
+ROUNDS, MOST_STEPS, LEAST_PIVOT = 3, 2**27, 1.0 / 1024.0
+MISSING = -LARGEST_FEATURE - 1
 #: A block depends on a category with so many that some record has.
 LEAST_CATEGORIES, MOST_CATEGORIES = 2, 16
 
@@ -29,19 +32,26 @@ class Normals:
     def __init__(self, columns, rows, settings, told):
         self.columns, self.settings = columns, settings
         self.leasts = {v: least_deviation(column, settings) for v, column in columns.items() if column.is_numeric}
+        self.raw = {v: [columns[v].features[r] for r in rows] for v, least in self.leasts.items() if least is not None}
         self.features = {
-            v: [
-                f if f is not None and abs(f) < LARGEST_FEATURE else None
-                for f in (columns[v].features[r] for r in rows)
-            ]
-            for v, least in self.leasts.items()
-            if least is not None
+            v: [f if f is not None and abs(f) < LARGEST_FEATURE else None for f in features]
+            for v, features in self.raw.items()
         }
         candidates = [v for v, features in self.features.items() if self._is_spread(features)]
         self.candidates = candidates if len(candidates) > 1 else []
         self.pairs = {(u, v): self._pair(u, v) for u in self.candidates for v in self.candidates}
-        others = [v for v in columns if v not in self.candidates]
-        joining = [v for v in self.candidates if self._joins(v, others, told)]
+        self.others = [v for v in columns if v not in self.candidates]
+        self.n_records, self.told = len(rows), told
+
+    @property
+    def stands_back(self):
+        """Tell whether a category is all there is beside candidates that all records have."""
+        only = len(self.others) == 1 and not self.columns[self.others[0]].is_numeric
+        return only and bool(self.candidates) and self._is_complete(self.candidates)
+
+    def find(self, others):
+        """Choose blocks, where some other variables may tell more of numbers."""
+        joining = [v for v in self.candidates if self._joins(v, others)]
         self.blocks, self.joined = [], []
         while len(joining) > 1:
             block = self._grow(joining)
@@ -50,6 +60,9 @@ class Normals:
                 self.blocks.append(normal)
                 self.joined.append(block)
         self.variables = {v for variables, *_ in self.blocks for v in variables}
+
+    def _is_complete(self, block):
+        return all(None not in self.features[v] for v in block)
 
     def _is_spread(self, features):
         known = [f for f in features if f is not None]
@@ -67,9 +80,9 @@ class Normals:
         left = 1.0 - covariance / variance_x * (covariance / variance_y)
         return n, covariance, -0.5 * n * log(max(left, least_x / variance_x, least_y / variance_y))
 
-    def _joins(self, v, others, told):
+    def _joins(self, v, others):
         gain = max(self.pairs[min(u, v), max(u, v)][2] for u in self.candidates if u != v) - self.settings.penalty
-        rivals = [(information, freedom) for information, freedom in (told(u, v) for u in others)]
+        rivals = [(information, freedom) for information, freedom in (self.told(u, v) for u in others)]
         return gain > 0 and all(gain > g / 2**24 - self.settings.penalty * freedom for g, freedom in rivals)
 
     def _grow(self, joining):
@@ -84,13 +97,41 @@ class Normals:
 
     def _joint(self, block):
         """Return variables, means, deviations and the lines of the factor, in increasing order of the variables."""
-        joint, _ = self._covariances(block, self.pairs)
+        means = {v: mean_of_known(self.features[v]) for v in block}
+        pairs = self.pairs if self._is_complete(block) else self._completed(block, means)
+        joint, _ = self._covariances(block, pairs)
         variables = sorted(block)
         factor = self._factor(joint, variables)
         if factor is None:
             return None
-        means = [self._value(v, mean_of_known(self.features[v])) for v in variables]
-        return variables, means, [self._step(v) * math.sqrt(joint[v, v]) for v in variables], factor
+        values = [self._value(v, means[v]) for v in variables]
+        return variables, values, [self._step(v) * math.sqrt(joint[v, v]) for v in variables], factor
+
+    def _completed(self, block, means):
+        """Return pairs by expectation maximisation, and replace the means."""
+        records = zip(*(self.features[v] for v in block), strict=True)
+        # A value beyond a limit lies beyond all others, but what is missing comes first.
+        ordered = sorted(zip(self._order(block), records, strict=True), key=lambda pair: pair[0])
+        records = [record for _, record in ordered if record != (None,) * len(block)]
+        found, covariances = expected_moments(
+            records,
+            len(ordered),
+            [means[v] for v in block],
+            [self.pairs[v, v][1] for v in block],
+            [self.leasts[v] for v in block],
+            self.settings.beta,
+        )
+        means.update(zip(block, found, strict=True))
+        pairs = {}
+        for i, u in enumerate(block):
+            for j, v in enumerate(block):
+                pairs[u, v] = self.pairs[u, u][0] if u == v else len(records), covariances[i][j]
+        return pairs
+
+    def _order(self, block):
+        """Return what records are sorted by: their features, as they are encoded."""
+        columns = [[MISSING if f is None else f for f in self.raw[v]] for v in block]
+        return list(zip(*columns, strict=True))
 
     def _covariances(self, block, pairs):
         """Return the joint covariances, and what remains of each variance."""
@@ -193,6 +234,89 @@ class Normals:
             for w in chosen[place + 1 :]:
                 slopes[u] -= eliminated[w, u] / variances[u] * slopes[w]
         return [(u, slopes[u]) for u in chosen], left
+
+
+def expected_moments(records, n_all, means, variances, leasts, beta):
+    """Return means and covariances of numbers by expectation maximisation; records have something, in their order."""
+    share, squares = len(records) / (len(records) + beta), [least * least for least in leasts]
+    covariances = _first_covariances(records, means, variances, squares, share)
+    n_rounds = ROUNDS if n_all * len(means) ** 3 <= MOST_STEPS else 1
+    for rank in range(n_rounds):
+        own_share = share if rank + 1 < n_rounds else 1.0
+        means, covariances = _next_moments(records, means, covariances, squares, own_share)
+    return means, covariances
+
+
+def _first_covariances(records, means, variances, squares, share):
+    """Return covariances as if what is missing were at the mean, of numbers of deviation one."""
+    numbers = range(len(means))
+    counts = [float(sum(record[i] is not None for record in records)) for i in numbers]
+    covariances = [[0.0] * len(means) for _ in numbers]
+    for i in numbers:
+        covariances[i][i] = max(variances[i], squares[i])
+        for j in range(i):
+            total = 0.0
+            for record in records:
+                if record[i] is not None and record[j] is not None:
+                    total += (record[i] - means[i]) * (record[j] - means[j])
+            covariances[i][j] = covariances[j][i] = total / math.sqrt(counts[i] * counts[j]) * share
+    return covariances
+
+
+def _next_moments(records, means, covariances, squares, share):
+    """Return means and covariances anew; these are drawn towards none."""
+    numbers, n = range(len(means)), float(len(records))
+    totals, products = [0.0 for _ in numbers], [[0.0 for _ in numbers] for _ in numbers]
+    for record in records:
+        distances, left = _expected(record, means, covariances, squares)
+        for i in numbers:
+            totals[i] += distances[i]
+            for j in range(i + 1):
+                products[i][j] += distances[i] * distances[j]
+        for (i, j), value in left.items():
+            products[i][j] += value
+    shifts = [total / n for total in totals]
+    found = [[0.0 for _ in numbers] for _ in numbers]
+    for i in numbers:
+        for j in range(i + 1):
+            value = products[i][j] / n - shifts[i] * shifts[j]
+            found[i][j] = found[j][i] = max(value, squares[i]) if i == j else value * share
+    return [mean + shift for mean, shift in zip(means, shifts, strict=True)], found
+
+
+def _expected(record, means, covariances, squares):
+    """Return a record's distances from the means, as known or expected, and what is left of what is missing."""
+    known = [i for i, feature in enumerate(record) if feature is not None]
+    missing = [i for i, feature in enumerate(record) if feature is None]
+    distances = [0.0 if feature is None else feature - mean for feature, mean in zip(record, means, strict=True)]
+    if not missing:
+        return distances, {}
+    lines, scores = [], []
+    for i in known:
+        line = []
+        for place, j in enumerate(known[: len(lines)]):
+            line.append(_less(covariances[i][j], line, lines[place]) / lines[place][place])
+        line.append(math.sqrt(max(_less(covariances[i][i], line, line), squares[i] * LEAST_PIVOT)))
+        scores.append(_less(distances[i], line[:-1], scores) / line[-1])
+        lines.append(line)
+    slopes, left = {}, {}
+    for i in missing:
+        slopes[i] = []
+        for place, j in enumerate(known):
+            slopes[i].append(_less(covariances[i][j], slopes[i], lines[place]) / lines[place][place])
+        distances[i] = 0.0
+        for slope, score in zip(slopes[i], scores, strict=True):
+            distances[i] += slope * score
+        for j, others in slopes.items():
+            left[i, j] = _less(covariances[i][j], slopes[i], others)
+    return distances, left
+
+
+def _less(value, one, other):
+    """Return a value less the products of two lines, one after another, as long as both go on."""
+    for x, y in zip(one, other, strict=False):
+        value -= x * y
+    return value
 
 
 def mean_of_known(features):

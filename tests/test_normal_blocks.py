@@ -19,6 +19,7 @@ from unlearnspn.circuit.expressions import Input, Normal, Product, Sum, Tree, Un
 from unlearnspn.circuit.layout import lift
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
 from unlearnspn.leaves.edge_tables import find_pairs
+from unlearnspn.leaves.incomplete import expected_moments
 from unlearnspn.leaves.joint_normals import NormalSettings
 from unlearnspn.leaves.linear_networks import cholesky, joint_covariances, learn_network
 from unlearnspn.leaves.linear_pairs import LEAST_COMMON, LinearPairs, are_spread, relate, relate_within
@@ -52,11 +53,18 @@ def expressed(table, **given_):
 
 
 def normals_in(expression):
-    """Return the normal distributions of an expression."""
+    """Return the normal distributions of an expression, without those beside them that are three times as wide."""
     if isinstance(expression, Normal):
         return [expression]
     parts = expression.parts if isinstance(expression, Sum) else getattr(expression, "inner", ())
-    return [normal for part in parts for normal in normals_in(part)]
+    found = [normal for part in parts for normal in normals_in(part)]
+    if not any(isinstance(part, Normal) for part in parts):
+        return found
+    for near, far in zip(found[::2], found[1::2], strict=True):
+        assert far.variables.tolist() == near.variables.tolist()
+        assert far.mean.tolist() == near.mean.tolist()
+        assert np.array_equal(far.factor, 3.0 * near.factor)
+    return found[::2]
 
 
 def bits_of(expression):
@@ -197,12 +205,31 @@ def test_numbers_that_categories_tell_more_of_stay_in_the_tree():
     group, hidden = rng.integers(0, 2, 300), rng.normal(size=300)
     by_group = [2.0 * group + 0.7 * rng.normal(size=300) for _ in range(2)]
     by_line = [hidden + 0.3 * rng.normal(size=300) for _ in range(2)]
-    table = object_table(*by_group, *by_line, np.array(["a", "b"], object)[group])
-    expression = expressed(table, categorical=[False] * 4 + [True])
+    letters = np.array(["a", "b"], object)[group]
+    table = object_table(*by_group, *by_line, letters, rng.choice(["u", "v"], 300))
+    expression = expressed(table, categorical=[False] * 4 + [True] * 2)
     (normal,) = normals_in(expression)
     assert normal.variables.tolist() == [2, 3]
     (tree,) = (part for part in expression.inner if isinstance(part, Tree))
-    assert sorted(set(tree.inputs.variables.tolist())) == [0, 1, 4]
+    assert sorted(set(tree.inputs.variables.tolist())) == [0, 1, 4, 5]
+    # A category that is alone with them stands back, as means may depend on it, but not if some number is missing.
+    alone = table[:, :5]
+    assert [normal.variables.tolist() for normal in normals_in(expressed(alone, categorical=[False] * 4 + [True]))] == [
+        [0, 1, 2, 3]
+    ] * 3
+    alone[0, 0] = None
+    (normal,) = normals_in(expressed(alone, categorical=[False] * 4 + [True]))
+    assert normal.variables.tolist() == [2, 3]
+
+
+def test_a_category_that_blocks_do_not_depend_on_competes():
+    rng = np.random.default_rng(0)
+    group, hidden = rng.integers(0, 20, 600), rng.normal(size=600)
+    by_group = 3.0 * rng.normal(size=20)[group] + hidden + 0.3 * rng.normal(size=600)
+    table = object_table(by_group, hidden, hidden + 0.1 * rng.normal(size=600), [f"c{k}" for k in group])
+    # There are too many categories for means of their own.
+    (normal,) = normals_in(expressed(table, categorical=[False] * 3 + [True]))
+    assert normal.variables.tolist() == [1, 2]
 
 
 def test_a_number_left_over_is_a_mixture_and_a_category_its_own():
@@ -325,7 +352,7 @@ def test_few_related_numbers_have_the_covariances_of_their_records():
     table = 100.0 + 7.0 * related_numbers(500, 4, 0)
     expression = expressed(table, beta=1e-9, penalty=1e-9)
     assert isinstance(expression, Sum)
-    assert np.exp(expression.log_weights) == pytest.approx([63 / 64, 1 / 64], rel=1e-14)
+    assert np.exp(expression.log_weights) == pytest.approx([1 - 1 / 64 - 1 / 1024, 1 / 64, 1 / 1024], rel=1e-14)
     (normal,) = normals_in(expression)
     assert normal.variables.tolist() == [0, 1, 2, 3]
     assert normal.variables.dtype == np.int32
@@ -338,7 +365,7 @@ def test_few_related_numbers_have_the_covariances_of_their_records():
 def test_the_background_is_a_product_of_wide_numbers():
     table = related_numbers(100, 3, 0)
     leaf, statistics, data = leaf_of(table)
-    normal, background = leaf.express(statistics, data).parts
+    normal, _, background = leaf.express(statistics, data).parts
     assert isinstance(background, Product)
     assert background.inner == ()
     variances = (normal.factor @ normal.factor.T).diagonal()
@@ -372,13 +399,151 @@ def test_outliers_are_left_out_of_the_sums():
     assert correlations[1] == pytest.approx(correlations[0], abs=0.02)
 
 
-def test_what_is_missing_is_left_out_pair_by_pair():
-    table = related_numbers(300, 4, 1, 0.3, missing=0.3)
-    (normal,) = normals_in(expressed(table, penalty=1e-9, order=8))
-    for v in normal.variables.tolist():
-        assert normal.mean[v] == pytest.approx(np.nanmean(table[:, v]), abs=1e-3)
-    (shown,) = leaf_parameters(table)["normal"]
-    assert list(shown["depends_on"]) == ["x0", *[name for name in shown["depends_on"] if name != "x0"]]
+# -- numbers that some record lacks -----
+
+
+def numpy_moments(features, means, variances, leasts, beta):
+    """Return means and covariances by expectation maximisation: three rounds, drawn towards none in the first two."""
+    known = abs(features.astype(int)) < FEATURE_LIMIT
+    values = np.where(known, features, np.nan).T[known.any(axis=0)]
+    n, width = values.shape
+    shifted = np.nan_to_num(values - means)
+    present = (~np.isnan(values)).sum(axis=0)
+    share = n / (n + beta) + (1 - n / (n + beta)) * np.eye(width)
+    covariances = shifted.T @ shifted / np.sqrt(np.outer(present, present)) * share
+    np.fill_diagonal(covariances, np.maximum(variances, leasts**2))
+    for rank in range(3):
+        filled, left = values - means, np.zeros((width, width))
+        for line in filled:
+            lacks = np.isnan(line)
+            here, there = np.ix_(lacks, ~lacks), np.ix_(~lacks, ~lacks)
+            slopes = covariances[here] @ np.linalg.inv(covariances[there])
+            line[lacks] = slopes @ line[~lacks]
+            left[np.ix_(lacks, lacks)] += covariances[np.ix_(lacks, lacks)] - slopes @ covariances[here].T
+        means = means + filled.mean(axis=0)
+        covariances = (filled.T @ filled + left) / n - np.outer(filled.mean(axis=0), filled.mean(axis=0))
+        covariances[np.diag_indices(width)] = np.maximum(covariances.diagonal(), leasts**2)
+        covariances *= share if rank < 2 else 1.0
+    return means, covariances
+
+
+def incomplete_features(n_records, width, seed, missing):
+    """Return features of numbers that follow each other, some of them missing or at a limit."""
+    rng = np.random.default_rng(seed)
+    features = np.rint(1000.0 * related_numbers(n_records, width, seed)).clip(1 - FEATURE_LIMIT, FEATURE_LIMIT - 1)
+    features[rng.random(features.shape) < missing] = FEATURE_MISSING
+    features[rng.random(features.shape) < 0.02] = FEATURE_LIMIT
+    features[:LEAST_COMMON] = 1000.0 * rng.normal(size=(LEAST_COMMON, width))
+    return np.ascontiguousarray(features.T.astype(np.int16))
+
+
+def moments_of(features, beta, least=40.0):
+    leasts = np.full(len(features), least)
+    pairs = relate(features, leasts)
+    return pairs.means, pairs.covariances.diagonal().copy(), leasts, beta
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 8), st.sampled_from([0.05, 0.3, 0.7]), st.sampled_from([1e-9, 3.0, 1e3]))
+def test_moments_of_incomplete_numbers_are_numpys(seed, width, missing, beta):
+    features = incomplete_features(60, width, seed, missing)
+    given_ = moments_of(features, beta)
+    means, covariances = expected_moments(features, *given_)
+    expected = numpy_moments(features, *given_)
+    scale = math.sqrt(expected[1].diagonal().max())
+    assert np.allclose(means, expected[0], rtol=1e-9, atol=1e-9 * scale)
+    assert np.allclose(covariances, expected[1], rtol=1e-9, atol=1e-9 * scale**2)
+    assert np.array_equal(covariances, covariances.T)
+
+
+def test_moments_of_complete_numbers_are_those_of_their_records():
+    features = incomplete_features(60, 4, 0, 0.0).clip(1 - FEATURE_LIMIT, FEATURE_LIMIT - 1)
+    means, covariances = expected_moments(features, *moments_of(features, BETA))
+    assert means == pytest.approx(features.mean(axis=1), rel=1e-12)
+    assert covariances == pytest.approx(np.cov(features, bias=True), rel=1e-9)
+
+
+def test_the_order_of_records_leaves_no_trace_in_expected_moments():
+    features, rng = incomplete_features(300, 6, 0, 0.3), np.random.default_rng(0)
+    expected = [part.tobytes() for part in expected_moments(features, *moments_of(features, BETA))]
+    for _ in range(5):
+        features = np.ascontiguousarray(features[:, rng.permutation(300)])
+        assert [part.tobytes() for part in expected_moments(features, *moments_of(features, BETA))] == expected
+
+
+def test_records_without_any_number_are_left_out():
+    features = incomplete_features(100, 3, 0, 0.3)
+    nothing = np.full((3, 50), FEATURE_MISSING, np.int16)
+    nothing[1] = -FEATURE_LIMIT
+    more = np.ascontiguousarray(np.hstack([nothing, features]))
+    for one, other in zip(
+        expected_moments(features, *moments_of(features, BETA)),
+        expected_moments(more, *moments_of(more, BETA)),
+        strict=True,
+    ):
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("beta", [1e-300, BETA, 1e300])
+@pytest.mark.parametrize("case", ["equal", "never together", "opposite", "wide", "hardly any"])
+def test_moments_are_sound_whatever_is_missing(case, beta):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-30_000, 30_000, 64).astype(np.int16)
+    features = np.array([x, x, -x], np.int16)
+    if case == "equal":
+        features[2], features[1, ::2] = x, FEATURE_MISSING
+    elif case == "never together":
+        features[0, ::2], features[1, 1::2] = FEATURE_MISSING, FEATURE_MISSING
+    elif case == "opposite":
+        features[0, ::3], features[1, 1::3], features[2, 2::3] = [FEATURE_MISSING] * 3
+    elif case == "wide":
+        features = rng.integers(-30_000, 30_000, (64, 40)).astype(np.int16)
+        features[:, 8:][rng.random((64, 32)) < 0.5] = FEATURE_MISSING
+    else:
+        features[1:, 8:] = FEATURE_MISSING
+    means, covariances = expected_moments(features, *moments_of(features, beta, 1.0))
+    assert np.isfinite(means).all()
+    assert (covariances.diagonal() >= 1.0).all()
+    deviations = np.sqrt(covariances.diagonal())
+    assert np.linalg.eigvalsh(covariances / np.outer(deviations, deviations)).min() > -1e-9
+
+
+def test_one_round_has_to_do_where_there_is_much():
+    """1024 records of 64 numbers are 2^28 multiplications; what others say is taken once."""
+    features = incomplete_features(1024, 64, 0, 0.05)
+    given_ = moments_of(features, BETA)
+    few = expected_moments(np.ascontiguousarray(features[:, :512]), *moments_of(features[:, :512].copy(), BETA))
+    many = expected_moments(features, *given_)
+    assert np.linalg.eigvalsh(few[1]).min() > 0.0
+    assert not np.allclose(many[1], numpy_moments(features, *given_)[1], rtol=1e-6)
+    assert many[1] == pytest.approx(numpy_moments(features, *given_)[1], abs=0.05 * many[1].max())
+
+
+@pytest.mark.parametrize("order", [4, 8])
+def test_what_is_missing_hardly_changes_a_block(order):
+    """Numbers that follow each other closely tell what is missing."""
+    whole = related_numbers(2000, 5, 1, 0.1)
+    gaps = whole.copy()
+    gaps[np.random.default_rng(0).random(gaps.shape) < 0.2] = np.nan
+    (expected,), (found,) = (normals_in(expressed(table, order=order)) for table in (whole, gaps))
+    assert np.allclose(found.mean, expected.mean, atol=0.05 * whole.std())
+    one, other = (normal.factor @ normal.factor.T for normal in (expected, found))
+    deviations = np.sqrt(np.outer(one.diagonal(), one.diagonal()))
+    assert np.abs((one - other) / deviations).max() < 0.05
+    # By what they have in common two at a time means would be those of what is known.
+    assert np.abs(found.mean - expected.mean).sum() < np.abs(np.nanmean(gaps, axis=0) - expected.mean).sum()
+
+
+def test_covariances_of_numbers_that_no_record_has_together_are_kept():
+    """A third tells of both; drawn towards none by the records in common, they would be unrelated."""
+    hidden = np.random.default_rng(0).normal(size=(900, 1))
+    table = hidden + 0.3 * np.random.default_rng(1).normal(size=(900, 3))
+    table[::3, 0], table[1::3, 1], table[2::3, 0] = np.nan, np.nan, np.nan
+    table[np.isfinite(table[:, 0]), 1] = np.nan
+    assert not np.isfinite(table[:, :2]).all(axis=1).any()
+    (normal,) = normals_in(expressed(table))
+    covariances = normal.factor @ normal.factor.T
+    assert covariances[0, 1] > 0.4 * math.sqrt(covariances[0, 0] * covariances[1, 1])
 
 
 def leaf_parameters(table):
@@ -432,17 +597,28 @@ def test_means_by_category_are_those_of_its_records():
         own = numbers[letters == names[place]] if place < 3 else numbers
         assert normal.mean == pytest.approx(own.mean(axis=0), abs=1e-3)
         assert normal.factor @ normal.factor.T == pytest.approx(within, abs=2e-2 * within.max())
-    (one, other, *_) = (part.inner[0].parts[1].inputs.parameters.tolist() for part in expression.parts)
+    (one, other, *_) = (part.inner[0].parts[2].inputs.parameters.tolist() for part in expression.parts)
     assert one == other
 
 
 def test_means_are_drawn_towards_those_of_all():
-    numbers, letters = with_classes(missing=0.2)
+    numbers, letters = with_classes()
     expression = given_category(numbers, letters, beta=50.0, penalty=0.1)
     (normal,) = normals_in(expression.parts[1])
-    own, total = numbers[letters == "c1"], np.nanmean(numbers, axis=0)
-    counts = (~np.isnan(own)).sum(axis=0)
-    assert normal.mean == pytest.approx((np.nansum(own, axis=0) + 50.0 * total) / (counts + 50.0), abs=1e-3)
+    own = numbers[letters == "c1"]
+    expected = (own.sum(axis=0) + 50.0 * numbers.mean(axis=0)) / (len(own) + 50.0)
+    assert normal.mean == pytest.approx(expected, abs=1e-3)
+
+
+def test_blocks_that_some_record_lacks_a_number_of_depend_on_no_category():
+    numbers, letters = with_classes()
+    assert len(normals_in(given_category(numbers, letters))) == 4
+    numbers[0, 0] = np.nan
+    assert len(normals_in(given_category(numbers, letters))) == 1
+    # Nor if one is beyond all features.
+    coder = slice_of(*with_classes()[0].T).encoding.numeric(0)
+    numbers[0, 0] = coder.centre + 1.1 * coder.scale * FEATURE_LIMIT / FEATURE_STD
+    assert len(normals_in(given_category(numbers, letters))) == 1
 
 
 @pytest.mark.parametrize(
@@ -524,7 +700,7 @@ def test_the_order_of_records_leaves_no_trace(missing):
 
 
 def test_the_order_of_records_leaves_no_trace_in_means_by_category():
-    numbers, letters = with_classes(missing=0.1)
+    numbers, letters = with_classes()
     table, rng = object_table(*numbers.T, letters), np.random.default_rng(0)
     categorical = [False] * 3 + [True]
     expected = expressed(table, categorical=categorical)
@@ -636,6 +812,32 @@ def test_every_request_equals_retraining(sequence):
             assert spn.digest() == fresh.digest()
             assert spn.state_digest() == fresh.state_digest()
             assert bits_of_circuit(spn) == bits_of_circuit(fresh)
+
+
+@pytest.mark.parametrize("gap", [None, 40.0])
+def test_a_block_depends_on_a_category_as_soon_as_no_record_lacks_a_number(gap):
+    numbers, letters = with_classes()
+    table = object_table(*numbers.T, letters)
+    table[7, 1] = gap
+    spn = estimator(table, min_rows=1000).fit(table)
+
+    def assert_like_fresh(records, n_blocks):
+        rows = list(records.values())
+        fresh = estimator(table, min_rows=1000).fit(np.array(rows, object), ids=list(records))
+        assert spn.digest() == fresh.digest()
+        assert spn.state_digest() == fresh.state_digest()
+        assert bits_of_circuit(spn) == bits_of_circuit(fresh)
+        assert len(normals_in(expression_of(spn))) == n_blocks
+
+    records = dict(enumerate(table.tolist()))
+    assert_like_fresh(records, 1)
+    spn.unlearn([7])
+    assert_like_fresh({key: row for key, row in records.items() if key != 7}, 4)
+    spn.learn(table[7:8], ids=[7])
+    assert_like_fresh(records, 1)
+    records[7][1] = 0.0
+    spn.rectify(np.array([records[7]], object), ids=[7])
+    assert_like_fresh(records, 4)
 
 
 def test_digests_tell_records_apart_that_are_paired_otherwise():

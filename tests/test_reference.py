@@ -18,6 +18,7 @@ from reference_circuit import Units, derive_circuit
 from sequences import CATEGORY_POOLS, NUMERIC_POOLS, Held, Sequence, apply_request
 from unlearnspn import SPN, ChowLiu
 from unlearnspn.circuit.layout import lift
+from unlearnspn.coding import FEATURE_LIMIT
 
 N_TABLES = int(os.environ.get("UNLEARNSPN_REFERENCES", "0"))
 #: Settings by what they exercise, the first the simplest.
@@ -173,6 +174,55 @@ def test_known_tables_give_what_the_theory_says(load, given_, expected):
     spn.unlearn([3, 14, 159])
     records = {i: row for i, row in enumerate(X.tolist()) if i not in (3, 14, 159)}
     assert_like_reference(spn, records, [False] * X.shape[1], expected, X[:20])
+
+
+def related_table(seed, has_gaps, has_class, has_outliers):
+    """Return numbers that follow each other, about other means in each class, and maybe the class."""
+    rng = np.random.default_rng(seed)
+    n_rows, group = 120, rng.integers(0, 3, 120)
+    numbers = rng.normal(size=(n_rows, 2)) @ rng.normal(size=(2, 5)) + 0.2 * rng.normal(size=(n_rows, 5))
+    numbers += rng.normal(size=(3, 5))[group]
+    if has_outliers:
+        # A feature is 4096 for a scale, 32,767 at most: so these are at a limit, on either side.
+        numbers[[20, 40, 60], rng.permutation(5)[:3]] = -60.0, 60.0, 60.0
+    table = numbers.astype(object)
+    if has_gaps:
+        table[rng.random(table.shape) < 0.2] = None
+        # Nothing is known of this one.
+        table[seed + 10] = None
+    return np.column_stack([table, np.array(["a", "b", "c"], object)[group]]) if has_class else table
+
+
+def kinds_of(spn):
+    """Return "normal" if a circuit has jointly normal numbers, and "given" if their means depend on a category."""
+    units = Units()
+    units_of(lift(spn.circuit_.layout), units)
+    normals = [unit for unit in units.units if unit[0] == "normal"]
+    # Twice as many as there are blocks: one three times as wide for each.
+    variables = {tuple(variables) for _, variables, *_ in normals}
+    return ({"normal"} if normals else set()) | ({"given"} if len(normals) > 2 * len(variables) else set())
+
+
+@pytest.mark.parametrize("has_outliers", [False, True])
+@pytest.mark.parametrize("has_class", [False, True])
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_jointly_normal_numbers_are_what_the_theory_says(has_gaps, has_class, has_outliers):
+    kinds, at_limit = set(), 0
+    for seed in range(8):
+        table = related_table(seed, has_gaps, has_class, has_outliers)
+        categorical = [False] * 5 + [True] * has_class
+        spn = SPN(categorical_features=categorical, min_rows=1000, n_bins=4).fit(table)
+        chosen = Settings(1000, 8, 4)
+        assert_like_reference(spn, dict(enumerate(table.tolist())), categorical, chosen, table[:4])
+        spn.unlearn([5, 70])
+        records = {i: row for i, row in enumerate(table.tolist()) if i not in (5, 70)}
+        assert_like_reference(spn, records, categorical, chosen, table[:4])
+        found = abs(spn._model.records.features[:, :5].astype(int))
+        at_limit += np.count_nonzero(found == FEATURE_LIMIT)
+        kinds |= kinds_of(spn)
+    assert (at_limit > 0) == has_outliers
+    assert "normal" in kinds
+    assert ("given" in kinds) == (has_class and not has_gaps and not has_outliers)
 
 
 #: Where equal gains, distances and missing values abound: few rows of few values, much of them missing.

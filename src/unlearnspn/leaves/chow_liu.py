@@ -33,6 +33,7 @@ from unlearnspn.leaves.joint_normals import (
     NormalSettings,
     NumberUnits,
     express_normal,
+    find_candidates,
     find_normals,
     readable_normal,
     units_of,
@@ -73,8 +74,10 @@ class ChowLiu:
     Numbers that are linearly related stand beside the tree and are jointly normal: those of which another number tells
     more by a line than any category does, each of them after its penalty. Each depends linearly on up to `order`
     others, added as long as the log-likelihood grows by more than `penalty`; a correlation in n records is taken to be
-    n / (n + beta) of what it is there. One record in 64 is taken to be unlike the others. If nothing is left beside
-    them but one category, they may have other means given each, drawn towards those of all by `beta` records.
+    n / (n + beta) of what it is there. What records lack is expected given the rest of them. One record in 64 is taken
+    to lie three times as far from the means, and one in 1024 to be unlike the others. If there is nothing beside them
+    but one category, and no record lacks a number, they may have other means given each, drawn towards those of all by
+    `beta` records.
 
     >>> ChowLiu().name
     'chow-liu'
@@ -177,18 +180,22 @@ class TreeLeaf:
         is_numeric, pairs = data.records.is_numeric[scope], find_pairs(statistics.cells, scope, data.encoding.sizes)
         own = NormalSettings(settings.order, float(settings.beta), float(settings.penalty))
         units = self._known_of(data).units
-        normals = find_normals(scope, statistics.features, is_numeric, pairs, units, own)
-        is_left = ~np.isin(scope, np.concatenate([normal.variables for normal in normals])) if normals else None
-        if is_left is None:
-            return normals, self._tree_data(statistics, data, pairs, np.arange(scope.size))
-        left = np.flatnonzero(is_left)
-        if not left.size:
-            return normals, None
-        tree = self._tree_data(statistics, data, pairs.among(left), left)
-        if left.size == 1 and not is_numeric[left[0]]:
-            places = np.searchsorted(scope[is_numeric], normals[0].joined)
-            normals[0] = depend_on_category(normals[0], statistics.features[places], tree, units, own)
-        return normals, tree
+        candidates = find_candidates(scope, statistics.features, is_numeric, units)
+        if candidates is None:
+            return [], self._tree_data(statistics, data, pairs, np.arange(scope.size))
+        others = np.setdiff1d(np.arange(scope.size), candidates.positions)
+        # A category that is alone with numbers stands back, as their means may depend on it; if they do not, it counts.
+        if others.size == 1 and not is_numeric[others[0]] and candidates.are_complete:
+            normals = find_normals(scope, candidates, others[:0], pairs, units, own)
+            if sum(normal.variables.size for normal in normals) == candidates.positions.size:
+                tree = self._tree_data(statistics, data, pairs.among(others), others)
+                places = np.searchsorted(scope[is_numeric], normals[0].joined)
+                normals[0] = depend_on_category(normals[0], statistics.features[places], tree, units, own)
+                if normals[0].given is not None:
+                    return normals, tree
+        normals = find_normals(scope, candidates, others, pairs, units, own)
+        left = np.flatnonzero(~np.isin(scope, [v for normal in normals for v in normal.variables.tolist()]))
+        return normals, self._tree_data(statistics, data, pairs.among(left), left) if left.size else None
 
     def _tree_data(self, statistics: TreeStatistics, data: Slice, pairs: Pairs, positions: Counts) -> TreeData:
         """Return what the tree of some variables of the scope follows from, given their pairs."""

@@ -1,7 +1,8 @@
 """Jointly normal numbers whose means depend on a category, as in linear discriminant analysis.
 
-Where nothing but one category is left beside a block, there is no tree that could tell how numbers follow it. So each
-category has means of its own, while slopes and remaining deviations are common to all, if the likelihood grows enough.
+Where all records have all numbers, and one category is all there is beside them, no tree could tell how numbers follow
+it. So each category has means of its own, while slopes and remaining deviations are common to all, if the likelihood
+grows enough.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from unlearnspn.leaves.joint_normals import (
     express_around,
 )
 from unlearnspn.leaves.linear_networks import LinearNetwork, learn_network
-from unlearnspn.leaves.linear_pairs import LEAST_COMMON, Features, are_known, relate_within
+from unlearnspn.leaves.linear_pairs import LEAST_COMMON, Features, relate_within
 from unlearnspn.leaves.tree import TreeData
 from unlearnspn.leaves.tree_units import states_of
 from unlearnspn.portable_math import log
@@ -41,8 +42,8 @@ def depend_on_category(
 ) -> JointNormal:
     """Return a block with means by category if that pays, else as it is.
 
-    `features` are those of the block's numbers in the order in which they joined, [number, record]; `category` is what
-    the tree of the category alone follows from.
+    `features` are those of the block's numbers in the order in which they joined, [number, record], all of them known;
+    `category` is what the tree of the category alone follows from.
     """
     (variable,), (codes,) = category.scope, category.codes
     own = slice(*category.alphabets.starts[variable : variable + 2].tolist())
@@ -77,15 +78,14 @@ def _growth(counts: Counts, without: LinearNetwork, within: LinearNetwork) -> fl
 
 def _means(features: Features, groups: Sequence[Features], beta: float) -> Floats:
     """Return means by group, [group, number], drawn towards those of all records."""
-    n_all, sum_all = _sums(features)
-    sums = [_sums(group) for group in groups]
-    return np.array([(total + beta * (sum_all / n_all)) / (n + beta) for n, total in sums])
+    drawn = beta * (_sums(features) / features.shape[1])
+    return np.array([(_sums(group) + drawn) / (group.shape[1] + beta) for group in groups])
 
 
-def _sums(features: Features) -> tuple[Floats, Floats]:
-    """Return how many records have each number, and its sum; both are exact."""
-    known = are_known(features)
-    return known.sum(axis=1, dtype=np.float64), np.where(known, features, 0).sum(axis=1, dtype=np.float64)
+def _sums(features: Features) -> Floats:
+    """Return the sum of each number, which is exact."""
+    sums: Floats = features.sum(axis=1, dtype=np.float64)
+    return sums
 
 
 def express_given(normal: JointNormal, given: GivenCategory, category: TreeData, units: NumberUnits) -> Expression:

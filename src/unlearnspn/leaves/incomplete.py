@@ -11,7 +11,7 @@ import cython
 import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.math import sqrt
-from cython.cimports.unlearnspn.const_types import const_float64, const_int16
+from cython.cimports.unlearnspn.const_types import const_int16
 
 from unlearnspn.coding import FEATURE_LIMIT
 from unlearnspn.leaves.linear_pairs import Features
@@ -210,4 +210,4 @@ class _Expectation:
 @cython.exceptval(check=False)
 def _is_known(feature: cython.short) -> cython.bint:
     """Tell whether a feature is neither missing nor at its limit."""
-    return -_FEATURE_LIMIT < feature and feature < _FEATURE_LIMIT
+    return -_FEATURE_LIMIT < feature < _FEATURE_LIMIT

@@ -17,7 +17,7 @@ from unlearnspn.coding import FEATURE_LIMIT, FEATURE_STD, NumericCoder
 from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.leaves.incomplete import expected_moments
 from unlearnspn.leaves.linear_networks import LinearNetwork, cholesky, joint_covariances, learn_network
-from unlearnspn.leaves.linear_pairs import Features, LinearPairs, are_spread, relate
+from unlearnspn.leaves.linear_pairs import Features, LinearPairs, are_known, are_spread, relate
 from unlearnspn.leaves.normal_blocks import choose_blocks, gains_from_others
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Flags, Scope
@@ -86,10 +86,24 @@ class JointNormal(NamedTuple):
     given: GivenCategory | None = None
 
 
-def find_normals(
-    scope: Scope, features: Features, is_numeric: Flags, pairs: Pairs, units: NumberUnits, settings: NormalSettings
-) -> list[JointNormal]:
-    """Return the blocks of jointly normal numbers among some variables.
+class Candidates(NamedTuple):
+    """Numbers that may be jointly normal."""
+
+    #: Places among the variables of the leaf.
+    positions: Counts
+    #: [number, record]
+    features: Features
+    leasts: Floats
+    related: LinearPairs
+
+    @property
+    def are_complete(self) -> bool:
+        """Tell whether all records have all of them."""
+        return bool((self.related.counts.diagonal() == self.features.shape[1]).all())
+
+
+def find_candidates(scope: Scope, features: Features, is_numeric: Flags, units: NumberUnits) -> Candidates | None:
+    """Return which variables of a leaf may be jointly normal; None if fewer than two.
 
     `features` are those of the numbers in the scope, [number, record]; `is_numeric` says which of the scope these are.
     """
@@ -97,34 +111,37 @@ def find_normals(
     leasts = units.leasts[scope[numbers]]
     fits = np.isfinite(leasts)
     if np.count_nonzero(fits) < 2:
-        return []
+        return None
     fits &= are_spread(features)
     if np.count_nonzero(fits) < 2:
-        return []
-    candidates = numbers[fits]
+        return None
     own_features = np.ascontiguousarray(features[fits])
-    related = relate(own_features, leasts[fits])
-    is_other = np.ones(scope.size, np.bool_)
-    is_other[candidates] = False
-    from_others = gains_from_others(pairs, candidates, np.flatnonzero(is_other), settings.penalty)
-    blocks = choose_blocks(related.gains, from_others, settings.penalty)
-    found = []
-    for block in blocks:
-        complete = _completed(related, own_features, block, leasts[fits], settings.beta)
-        found.append(_join(block, scope[candidates], complete, units, settings))
+    return Candidates(numbers[fits], own_features, leasts[fits], relate(own_features, leasts[fits]))
+
+
+def find_normals(
+    scope: Scope, candidates: Candidates, rivals: Counts, pairs: Pairs, units: NumberUnits, settings: NormalSettings
+) -> list[JointNormal]:
+    """Return the blocks of jointly normal numbers; `rivals` are the places of variables that may tell more of them."""
+    from_rivals = gains_from_others(pairs, candidates.positions, rivals, settings.penalty)
+    blocks = choose_blocks(candidates.related.gains, from_rivals, settings.penalty)
+    variables = scope[candidates.positions]
+    found = [_join(block, variables, _completed(candidates, block, settings.beta), units, settings) for block in blocks]
     return [normal for normal in found if normal is not None]
 
 
-def _completed(related: LinearPairs, features: Features, block: Counts, leasts: Floats, beta: float) -> LinearPairs:
+def _completed(candidates: Candidates, block: Counts, beta: float) -> LinearPairs:
     """Return moments of candidates that fit together in a block, also where records lack some of its numbers."""
-    here = np.ix_(block, block)
-    if (related.counts[here] == features.shape[1]).all():
+    related, features, leasts = candidates.related, candidates.features[block], candidates.leasts[block]
+    if (related.counts.diagonal()[block] == features.shape[1]).all():
         return related
-    variances = related.covariances.diagonal()[block]
-    own = expected_moments(features[block], related.means[block], variances, leasts[block], beta)
-    means, covariances = related.means.copy(), related.covariances.copy()
-    means[block], covariances[here] = own
-    return related._replace(means=means, covariances=covariances)
+    variances, here = related.covariances.diagonal()[block], np.ix_(block, block)
+    means, covariances, counts = related.means.copy(), related.covariances.copy(), related.counts.copy()
+    means[block], covariances[here] = expected_moments(features, related.means[block], variances, leasts, beta)
+    # All covariances are of the same records now: drawn towards none by different shares they might not fit together.
+    counts[here] = np.count_nonzero(are_known(features).any(axis=0))
+    np.fill_diagonal(counts, related.counts.diagonal())
+    return related._replace(means=means, covariances=covariances, counts=counts)
 
 
 def _join(
