@@ -20,7 +20,7 @@ from unlearnspn.circuit.layout import lift
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
 from unlearnspn.leaves.edge_tables import find_pairs
 from unlearnspn.leaves.incomplete import expected_moments
-from unlearnspn.leaves.joint_normals import NormalSettings
+from unlearnspn.leaves.joint_normals import Candidates, NormalSettings, _completed
 from unlearnspn.leaves.linear_networks import cholesky, joint_covariances, learn_network
 from unlearnspn.leaves.linear_pairs import LEAST_COMMON, LinearPairs, are_spread, relate, relate_within
 from unlearnspn.leaves.normal_blocks import MOST_IN_A_BLOCK, choose_blocks, gains_from_others
@@ -534,16 +534,20 @@ def test_what_is_missing_hardly_changes_a_block(order):
     assert np.abs(found.mean - expected.mean).sum() < np.abs(np.nanmean(gaps, axis=0) - expected.mean).sum()
 
 
-def test_covariances_of_numbers_that_no_record_has_together_are_kept():
-    """A third tells of both; drawn towards none by the records in common, they would be unrelated."""
-    hidden = np.random.default_rng(0).normal(size=(900, 1))
-    table = hidden + 0.3 * np.random.default_rng(1).normal(size=(900, 3))
-    table[::3, 0], table[1::3, 1], table[2::3, 0] = np.nan, np.nan, np.nan
-    table[np.isfinite(table[:, 0]), 1] = np.nan
-    assert not np.isfinite(table[:, :2]).all(axis=1).any()
-    (normal,) = normals_in(expressed(table))
-    covariances = normal.factor @ normal.factor.T
-    assert covariances[0, 1] > 0.4 * math.sqrt(covariances[0, 0] * covariances[1, 1])
+def test_covariances_still_fit_together_when_they_are_drawn_towards_none():
+    """No record has both of the first two; the others tell of both."""
+    rng = np.random.default_rng(0)
+    features = np.rint(4000.0 * rng.normal(size=200) + 400.0 * rng.normal(size=(4, 200))).astype(np.int16)
+    features[0, ::2], features[1, 1::2], features[:, 150:] = FEATURE_MISSING, FEATURE_MISSING, FEATURE_MISSING
+    leasts = np.full(4, 1.0)
+    pairs = relate(features, leasts)
+    complete = _completed(Candidates(np.arange(4), features, leasts, pairs), np.arange(4), BETA)
+    expected = np.full((4, 4), 150)
+    np.fill_diagonal(expected, [75, 75, 150, 150])
+    assert complete.counts.tolist() == expected.tolist()
+    assert np.linalg.eigvalsh(shrunk(complete.covariances, complete.counts, leasts, BETA)).min() > 0.0
+    # With how many records have both, they would not.
+    assert np.linalg.eigvalsh(shrunk(complete.covariances, pairs.counts, leasts, BETA)).min() < 0.0
 
 
 def leaf_parameters(table):
