@@ -57,14 +57,20 @@ def triangle(lines: Floats) -> Floats:
     count = len(lines)
     if np.array_equal(lines, np.tril(lines)) and not lines[:, count:].any() and (lines.diagonal() > 0.0).all():
         return lines[:, :count].copy()
+    return np.asarray(triangles(lines[None])[0])
+
+
+def triangles(several: Floats) -> Floats:
+    """Return what `triangle` does of several matrices of lines."""
     # LAPACK squares what is in a line: the lines are first brought to the same size.
-    sizes = np.abs(lines).max(axis=1, initial=np.finfo(np.float64).tiny)
-    _, upper = np.linalg.qr((lines / sizes[:, None]).T)
-    factor = np.tril(upper.T * np.where(upper.diagonal() < 0.0, -1.0, 1.0)) * sizes[:, None]
+    sizes = np.abs(several).max(axis=2, initial=np.finfo(np.float64).tiny)
+    upper = np.asarray(np.linalg.qr((several / sizes[:, :, None]).swapaxes(1, 2), mode="r"))
+    signs = np.where(np.diagonal(upper, axis1=1, axis2=2) < 0.0, -1.0, 1.0)
+    factors = np.tril(upper.swapaxes(1, 2) * signs[:, None, :]) * sizes[:, :, None]
     smallest = np.maximum(np.finfo(np.float64).eps * sizes, np.finfo(np.float64).tiny)
-    vanished = np.flatnonzero(factor.diagonal() <= 0.0)
-    factor[vanished, vanished] = smallest[vanished]
-    return np.asarray(factor)
+    matrices, lines = np.nonzero(np.diagonal(factors, axis1=1, axis2=2) <= 0.0)
+    factors[matrices, lines, lines] = smallest[matrices, lines]
+    return np.asarray(factors)
 
 
 def given_values(normal: Normal, positions: Sequence[int], values: Floats) -> tuple[float, Normal | None]:
@@ -118,14 +124,11 @@ def slices(
     if not rest.size:
         return log_shares, lows, highs, []
     covariant, inner = factor[1:, 0], factor[1:, 1:]
-    normals = [
-        Normal(
-            normal.variables[rest],
-            shifted(normal.mean[rest, None], covariant[:, None], np.array([[shift]]), np.ones(1))[:, 0],
-            triangle(np.column_stack([inner, covariant * std])),
-        )
-        for shift, std in zip(shifts.tolist(), stds.tolist(), strict=True)
-    ]
+    means = shifted(normal.mean[rest, None], covariant[:, None], shifts[None], np.ones(len(shifts)))
+    within = stds[:, None, None] * covariant[:, None]
+    lines = np.concatenate([np.broadcast_to(inner, (len(stds), *inner.shape)), within], axis=2)
+    variables = normal.variables[rest]
+    normals = [Normal(variables, mean, own) for mean, own in zip(means.T.copy(), triangles(lines), strict=True)]
     return log_shares, lows, highs, normals
 
 

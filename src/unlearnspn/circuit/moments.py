@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -47,20 +48,22 @@ def _add_normals(
 
     Of several variables of one normal they are those of the numbers before they are moved to a grid.
     """
+    alone: dict[int, tuple[list[int], list[list[float]]]] = {}
     for number, unit in enumerate(layout.normals.tolist()):
         normal = layout.normal_at(number)
         asked = [place for place, v in enumerate(normal.variables.tolist()) if powers.get(v)]
-        if not asked:
-            continue
-        own = marginal(normal, asked)
-        variables = own.variables.tolist()
         if len(asked) == 1:
-            (variable,) = variables
-            line = np.array([numeric_parameters(float(own.mean[0]), float(own.factor[0, 0]))])
-            domain, power, centre = domains.columns[variable], powers[variable], centres[variable]
-            values[unit] = _moments_of(Unit.GAUSSIAN, line, domain, power, centre)[0]
-        else:
+            (place,) = asked
+            units, lines = alone.setdefault(int(normal.variables[place]), ([], []))
+            units.append(unit)
+            lines.append(numeric_parameters(float(normal.mean[place]), math.hypot(*normal.factor[place].tolist())))
+        elif asked:
+            own = marginal(normal, asked)
+            variables = own.variables.tolist()
             values[unit] = mixed_moment(own, [powers[v] for v in variables], [centres[v] for v in variables])
+    for variable, (units, lines) in alone.items():
+        domain, power, centre = domains.columns[variable], powers[variable], centres[variable]
+        values[units] = _moments_of(Unit.GAUSSIAN, np.array(lines), domain, power, centre)
 
 
 def input_moments(layout: Layout, members: Members, domain: Domain, power: int, centre: float) -> Floats:
