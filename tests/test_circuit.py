@@ -151,10 +151,14 @@ def test_nothing_that_needs_no_unit_is_left(model):
             nested = layout.units[children] == kind
             assert not (nested & (uses[children] == 1)).any()
             assert not nested.any() or kind == Unit.SUM
+        elif kind == Unit.TREE:
+            assert children.size > 1
+            assert set(children.tolist()) <= set(layout.inputs.tolist())
         else:
             assert children.size == 0
     assert (uses[:-1] > 0).all()
-    assert set(layout.variables[layout.units > Unit.PRODUCT].tolist()) == set(range(len(model.names)))
+    variables = {*layout.variables[layout.inputs].tolist(), *layout.normal_variables.tolist()}
+    assert variables == set(range(len(model.names)))
 
 
 @laws(30)
