@@ -213,7 +213,7 @@ def test_placeholders_such_as_999999999_break_no_law(spn, evidence):
         assert 1990.0 < means["year"] < 2010.0
 
 
-@laws(100)
+@laws(25)
 @given(
     wanted=st.dictionaries(st.sampled_from(["age", "year", "tiny", "cost"]), constraints(), min_size=1, max_size=3),
     jobs=st.none() | st.sets(st.sampled_from(["a", "b", "c", "d", "never seen"]), min_size=1),

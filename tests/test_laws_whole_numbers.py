@@ -58,7 +58,7 @@ def some_evidence(table, r, without):
     return {name: value} if name == "words" or r.random() < 0.5 else {name: Range(at_least=int(value))}
 
 
-@laws(30)
+@laws(12)
 @given(tables())
 def test_probabilities_of_values_sum_to_one_and_make_the_moments(case):
     table, model, r = case
