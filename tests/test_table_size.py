@@ -72,6 +72,14 @@ def test_every_request_equals_retraining(small, sequence, n_first):
     assert_like_retraining(replace(sequence, n_first=min(n_first, len(sequence.pool)), parameters=parameters))
 
 
+def test_other_clusters_of_leaves_as_large_are_learned_anew(small):
+    # Of so few columns' records as many are left whole, and yet there are three clusters from 16 records on.
+    X = np.array([["a", "a", "a"]] * 14 + [["a", "a", "b"], ["a", "b", "b"]], object)
+    spn = SPN(threshold=0.2).fit(X)
+    spn.unlearn([0])
+    assert spn.verify()
+
+
 def table(n_records):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 5, n_records)

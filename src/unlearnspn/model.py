@@ -101,6 +101,12 @@ class Settings:
             return _ANY_NUMBER
         return min_rows_among(self._counted(n_records), len(self.schema.variables))
 
+    def learns_alike(self, one: int, other: int) -> bool:
+        """Tell whether nodes are split alike if there are so many records and if there are so many others."""
+        return self.min_rows_among(one) == self.min_rows_among(other) and (
+            self._clustering_among(one) == self._clustering_among(other)
+        )
+
     def n_bins_among(self, n_records: int) -> int:
         """Return into how many bins numeric columns are coded if there are so many records."""
         return n_bins_among(n_records) if self.n_bins is None else self.n_bins
@@ -465,7 +471,7 @@ class _Request:
             self._learner = self.revision.learner = self._learner_of(records, records.encoding)
         minus, plus = (rows if rows.size < 2 else np.sort(rows) for rows in (staged.minus, staged.plus))
         change = NodeChange(minus, plus, lambda: records.rows_after(minus, plus))
-        if self._sized_alike or model.settings.min_rows_among(self._n_records) == model.learner.min_rows:
+        if self._sized_alike or model.settings.learns_alike(len(records), self._n_records):
             model.root = self.revision.unlearn_spn(model.root, change)
         else:
             self._learner = self.revision.learner = self._learner_of(records, staged.encoding)
