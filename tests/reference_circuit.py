@@ -12,8 +12,9 @@ from reference_normals import Normals
 #: The share of one category's smoothing that all categories never seen get together.
 UNSEEN = 0.01
 INPUTS = ("gaussian", "categorical")
-#: Where numbers are jointly normal: the share of records that lie farther, and how many times; of those unlike all.
-FAR, FARTHER, UNLIKE = 1.0 / 64.0, 3.0, 1.0 / 1024.0
+#: Where numbers are jointly normal: the share of records that lie farther, and how many times; of those with a number
+#: that strays; of those unlike all. How many times as wide as its column's scale a number is then.
+FAR, FARTHER, STRAY, UNLIKE, WIDE = 1.0 / 64.0, 3.0, 1.0 / 32.0, 1.0 / 1024.0, 8.0
 
 
 class Units:
@@ -38,7 +39,7 @@ class Units:
         return flat[0] if len(flat) == 1 else self.unit("product", flat)
 
     def mixture(self, parts, log_weights):
-        """Mix: a mixture of mixtures is one."""
+        """Mix: a mixture of mixtures is one, and a single part is itself."""
         flat, weights = [], []
         for part, weight in zip(parts, log_weights, strict=True):
             kind, *rest = self.units[part]
@@ -48,7 +49,7 @@ class Units:
             else:
                 flat.append(part)
                 weights.append(weight)
-        return self.unit("sum", flat, weights)
+        return flat[0] if len(flat) == 1 else self.unit("sum", flat, weights)
 
     def log_density(self, root, record, columns):
         """Return the log-density of a record in a circuit."""
@@ -206,27 +207,44 @@ def joint_leaf(reference, node, units):
     return units.product(factors + [_joint_normal(columns, *normal, units) for normal in blocks])
 
 
-def _joint_normal(columns, variables, means, stds, factor, units, own_means=None):
-    """Return a block: numbers that are jointly normal, but for a few records in which they are independent.
+def _joint_normal(columns, variables, means, stds, shape, units, own_means=None):
+    """Return a block: numbers that are jointly normal, but for records in which one strays, or all do.
 
-    The former have the means `own_means`, if these are given.
+    Where they are, they have the means `own_means`, if these are given.
     """
-    apart = []
+    groups, factors = shape
+    centres = dict(zip(variables, own_means or means, strict=True))
+    apart = {}
     for v, mean, std in zip(variables, means, stds, strict=True):
-        wide = 4.0 * columns[v].scale
-        apart.append(units.unit("gaussian", v, mean, math.sqrt(std * std + wide * wide)))
-    wider = [[FARTHER * entry for entry in line] for line in factor]
-    together = [units.unit("normal", variables, own_means or means, own) for own in (factor, wider)]
-    return units.mixture([*together, units.product(apart)], [log(1.0 - FAR - UNLIKE), log(FAR), log(UNLIKE)])
+        wide = WIDE * columns[v].scale
+        apart[v] = units.unit("gaussian", v, mean, math.sqrt(std * std + wide * wide))
+
+    def together(chosen, times=1.0):
+        own = sorted(chosen)
+        factor = [[times * entry for entry in line] for line in factors[tuple(own)]] if own else []
+        if len(own) == 1:
+            return [units.unit("gaussian", own[0], centres[own[0]], factor[0][0])]
+        return [units.unit("normal", own, [centres[v] for v in own], factor)] if own else []
+
+    parts, log_weights = (
+        [*together(variables), *together(variables, FARTHER)],
+        [log(1.0 - FAR - STRAY - UNLIKE), log(FAR)],
+    )
+    for group in groups:
+        strays = [units.product([apart[v], *together([u for u in group if u != v])]) for v in group]
+        inside = units.mixture(strays, [log(1.0 / len(group))] * len(group))
+        parts.append(units.product([inside, *together([v for v in variables if v not in group])]))
+        log_weights.append(log(STRAY * (len(group) / len(variables))))
+    return units.mixture([*parts, units.product(list(apart.values()))], [*log_weights, log(UNLIKE)])
 
 
-def _given_category(columns, tree, normal, means_given, factor, units):
+def _given_category(columns, tree, normal, means_given, shape, units):
     """Return a category and a block whose means depend on it; given what no record has they are those of all."""
     variables, means, stds, _ = normal
     categories, log_weights = tree.states_of_only()
     parts = []
     for category, own_means in zip(categories, [*means_given, means], strict=False):
-        block = _joint_normal(columns, variables, means, stds, factor, units, own_means)
+        block = _joint_normal(columns, variables, means, stds, shape, units, own_means)
         parts.append(units.product([category, block]))
     return units.mixture(parts, log_weights)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from itertools import pairwise
 
 from reference_coding import LARGEST_FEATURE, STD, log
 
@@ -96,16 +97,16 @@ class Normals:
     # -- the distribution of a block --
 
     def _joint(self, block):
-        """Return variables, means, deviations and the lines of the factor, in increasing order of the variables."""
+        """Return variables, means and deviations, in increasing order of the variables, and their shape."""
         means = {v: mean_of_known(self.features[v]) for v in block}
         pairs = self.pairs if self._is_complete(block) else self._completed(block, means)
         joint, _ = self._covariances(block, pairs)
         variables = sorted(block)
-        factor = self._factor(joint, variables)
-        if factor is None:
+        shape = self._shape(joint, block)
+        if shape is None:
             return None
         values = [self._value(v, means[v]) for v in variables]
-        return variables, values, [self._step(v) * math.sqrt(joint[v, v]) for v in variables], factor
+        return variables, values, [self._step(v) * math.sqrt(joint[v, v]) for v in variables], shape
 
     def _completed(self, block, means):
         """Return pairs by expectation maximisation, and replace the means."""
@@ -151,6 +152,14 @@ class Normals:
                 joint[u, v] = joint[v, u] = total
         return joint, residuals
 
+    def _shape(self, joint, block):
+        """Return the groups of a block, and the factors of all sets of its numbers that matter."""
+        groups = groups_of(block)
+        sets = [block, *[[v for v in block if v not in group] for group in groups]]
+        sets += [[u for u in group if u != v] for group in groups for v in group]
+        factors = {tuple(sorted(each)): self._factor(joint, sorted(each)) for each in sets}
+        return None if None in factors.values() else (groups, factors)
+
     def _factor(self, joint, variables):
         factor = cholesky([[joint[u, v] for v in variables] for u in variables])
         if factor is None:
@@ -164,7 +173,7 @@ class Normals:
         return self.columns[v].centre + self._step(v) * feature
 
     def given(self, labels, outcomes):
-        """Return the first block's means by category, and the factor within; None if these do not pay.
+        """Return the first block's means by category, and the shape within; None if these do not pay.
 
         `labels` are the records' categories.
         """
@@ -179,10 +188,10 @@ class Normals:
         growth = 0.0
         for v in block:
             growth += 0.5 * pairs[v, v][0] * log(before[v] / after[v])
-        factor = self._factor(joint, sorted(block))
-        if factor is None or not growth > self.settings.penalty * ((len(groups) - 1) * len(block)):
+        shape = self._shape(joint, block)
+        if shape is None or not growth > self.settings.penalty * ((len(groups) - 1) * len(block)):
             return None
-        return [[self._mean_within(v, group) for v in sorted(block)] for group in groups.values()], factor
+        return [[self._mean_within(v, group) for v in sorted(block)] for group in groups.values()], shape
 
     def _pair_within(self, u, v, groups):
         """Return how many records have both in groups with two of these or more, and their covariance within."""
@@ -234,6 +243,14 @@ class Normals:
             for w in chosen[place + 1 :]:
                 slopes[u] -= eliminated[w, u] / variances[u] * slopes[w]
         return [(u, slopes[u]) for u in chosen], left
+
+
+def groups_of(block):
+    """Divide a block, in the order of joining, into groups of which one number may stray."""
+    n_groups = math.ceil(math.sqrt(len(block)))
+    size, larger = divmod(len(block), n_groups)
+    starts = [g * size + min(g, larger) for g in range(n_groups + 1)]
+    return [block[start:end] for start, end in pairwise(starts)]
 
 
 def expected_moments(records, n_all, means, variances, leasts, beta):

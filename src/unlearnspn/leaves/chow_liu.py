@@ -234,7 +234,7 @@ class TreeLeaf:
             if type(leaf) is Gaussian:
                 coder = data.encoding.numeric(v)
                 centres[v], steps[v], leasts[v] = units_of(coder, float(defaults.least_stds[v]))
-        return NumberUnits(centres, steps, leasts, defaults.elsewhere[:, 1])
+        return NumberUnits(centres, steps, leasts)
 
     def _alphabets(self, data: Slice) -> Alphabets:
         """Return what variables can be."""

@@ -20,8 +20,8 @@ from unlearnspn.leaves.joint_normals import (
     NormalSettings,
     NumberUnits,
     deviations_of,
-    express_apart,
     express_around,
+    numbers_apart,
 )
 from unlearnspn.leaves.linear_networks import LinearNetwork, learn_network
 from unlearnspn.leaves.linear_pairs import LEAST_COMMON, Features, relate_within
@@ -59,13 +59,14 @@ def depend_on_category(
     leasts = units.leasts[normal.joined]
     network = learn_network(within, np.arange(leasts.size), leasts, *settings)
     growth = _growth(within.counts.diagonal(), normal.network, network)
-    distribution = deviations_of(normal.joined, network, units)
-    if distribution is None or not growth > settings.penalty * ((len(groups) - 1) * leasts.size):
+    deviations = deviations_of(normal.joined, network, units)
+    if deviations is None or not growth > settings.penalty * ((len(groups) - 1) * leasts.size):
         return normal
     in_order = np.argsort(normal.joined)
     means = _means(features[in_order], [group[in_order] for group in groups], settings.beta)
     means = units.centres[normal.variables] + units.steps[normal.variables] * means
-    return normal._replace(network=network, factor=distribution[1], given=GivenCategory(int(variable), seen, means))
+    given = GivenCategory(int(variable), seen, means)
+    return normal._replace(network=network, factor=deviations.factor, strays=deviations.strays, given=given)
 
 
 def _growth(counts: Counts, without: LinearNetwork, within: LinearNetwork) -> float:
@@ -91,7 +92,7 @@ def _sums(features: Features) -> Floats:
 def express_given(normal: JointNormal, given: GivenCategory, category: TreeData, units: NumberUnits) -> Expression:
     """Return a block with means by category, and the category, as part of a circuit."""
     certainties, log_weights = states_of(category)
-    apart = express_apart(normal, units)
+    apart = numbers_apart(normal, units)
     # What no record has comes last, if there is such a thing.
     means = [*given.means, normal.mean][: len(certainties)]
     blocks = [express_around(normal, mean, apart) for mean in means]

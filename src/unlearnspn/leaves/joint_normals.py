@@ -1,6 +1,7 @@
 """Numbers that are jointly normal, in place of a tree by bins: where a line says what one number tells of another.
 
-One record in some is taken to be unlike the others: a normal distribution of many numbers has very thin tails.
+A normal distribution of many numbers has very thin tails. So some records are taken to lie farther away, to have a
+number that strays, or to be unlike all others.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ from unlearnspn.leaves.incomplete import expected_moments
 from unlearnspn.leaves.linear_networks import LinearNetwork, cholesky, joint_covariances, learn_network
 from unlearnspn.leaves.linear_pairs import Features, LinearPairs, are_known, are_spread, relate
 from unlearnspn.leaves.normal_blocks import choose_blocks, gains_from_others
+from unlearnspn.leaves.stray_numbers import StrayGroup, express_strays, group_strays, scaled
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Flags, Scope
 
 Floats = npt.NDArray[np.float64]
 
 #: The share of records that a block takes to be more unlike each other, and how many times as far they lie from the
-#: mean; and of those that are unlike all others, whose numbers tell nothing of each other.
-_FAR, _FARTHER, _UNLIKE = 1.0 / 64.0, 3.0, 1.0 / 1024.0
+#: mean; of those that have a number which strays; and of those whose numbers tell nothing of each other at all.
+_FAR, _FARTHER, _STRAY, _UNLIKE = 1.0 / 64.0, 3.0, 1.0 / 32.0, 1.0 / 1024.0
 _STANDARD = np.array(numeric_parameters(0.0, 1.0))
-_LOG_WEIGHTS = log(1.0 - _FAR - _UNLIKE), log(_FAR), log(_UNLIKE)
+#: The deviation, in features, of numbers that nothing tells of: so many times the scale of their column.
+_WIDTH = 8.0 * FEATURE_STD
 #: Columns with another scale or centre have no joint distribution, so that nothing overflows.
 _LARGEST = 2.0**300
 #: Features are whole numbers: nothing finer than one of them is known.
@@ -43,8 +46,6 @@ class NumberUnits(NamedTuple):
     steps: Floats
     #: The least deviation, in features; infinite if the variable can have no joint distribution.
     leasts: Floats
-    #: The deviation of values that nothing else accounts for.
-    widths: Floats
 
 
 def units_of(coder: NumericCoder, least_std: float) -> tuple[float, float, float]:
@@ -77,12 +78,14 @@ class JointNormal(NamedTuple):
     #: The variables in the order in which they joined, and what each depends on.
     joined: Scope
     network: LinearNetwork
-    #: In increasing order: variables, means and deviations of each by itself, and the factor of the covariances.
+    #: In increasing order: variables, means and deviations of each by itself.
     variables: Scope
     mean: Floats
     std: Floats
+    #: The factor of the covariances, and those that are left where a number strays.
     factor: Floats
-    #: If the means depend on a category, network and factor say what holds within each.
+    strays: tuple[StrayGroup, ...]
+    #: If the means depend on a category, network and factors say what holds within each.
     given: GivenCategory | None = None
 
 
@@ -150,42 +153,54 @@ def _join(
     """Return the joint distribution of a block of candidates; none if rounding spoils it."""
     joined = variables[block]
     network = learn_network(related, block, units.leasts[variables], *settings)
-    distribution = deviations_of(joined, network, units)
-    if distribution is None:
+    deviations = deviations_of(joined, network, units)
+    if deviations is None:
         return None
     in_order = np.argsort(joined)
     own = joined[in_order]
     mean = units.centres[own] + units.steps[own] * related.means[block[in_order]]
-    return JointNormal(joined, network, own, mean, *distribution)
+    return JointNormal(joined, network, own, mean, *deviations)
 
 
-def deviations_of(joined: Scope, network: LinearNetwork, units: NumberUnits) -> tuple[Floats, Floats] | None:
-    """Return deviations and the factor of the covariances by increasing variables; none if rounding spoils it."""
+class Deviations(NamedTuple):
+    """How far the numbers of a block lie from their means, see `JointNormal`."""
+
+    std: Floats
+    factor: Floats
+    strays: tuple[StrayGroup, ...]
+
+
+def deviations_of(joined: Scope, network: LinearNetwork, units: NumberUnits) -> Deviations | None:
+    """Return what follows from a network, by increasing variables; none if rounding spoils it."""
     in_order = np.argsort(joined)
     covariances = joint_covariances(network)[np.ix_(in_order, in_order)]
-    factor, steps = cholesky(covariances), units.steps[joined[in_order]]
-    if factor is None:
+    steps = units.steps[joined[in_order]]
+    factor, strays = cholesky(covariances), group_strays(np.argsort(in_order), covariances)
+    if factor is None or strays is None:
         return None
-    return steps * np.sqrt(covariances.diagonal()), steps[:, np.newaxis] * factor
+    return Deviations(steps * np.sqrt(covariances.diagonal()), steps[:, np.newaxis] * factor, scaled(strays, steps))
 
 
 def express_normal(normal: JointNormal, units: NumberUnits) -> Expression:
     """Return a block as part of a circuit."""
-    return express_around(normal, normal.mean, express_apart(normal, units))
+    return express_around(normal, normal.mean, numbers_apart(normal, units))
 
 
-def express_around(normal: JointNormal, mean: Floats, apart: Expression) -> Expression:
-    """Return a block around some mean, given what it is like in records that are unlike the others."""
+def express_around(normal: JointNormal, mean: Floats, apart: list[Input]) -> Expression:
+    """Return a block around some mean, given what its numbers are like where nothing tells of them."""
     variables = normal.variables.astype(np.int32)
     together = [Normal(variables, mean, times * normal.factor) for times in (1.0, _FARTHER)]
-    return mixture([*together, apart], _LOG_WEIGHTS)
+    straying = [express_strays(group, normal.variables, mean, apart) for group in normal.strays]
+    shares = [_STRAY * (group.members.size / variables.size) for group in normal.strays]
+    log_weights = map(log, [1.0 - _FAR - _STRAY - _UNLIKE, _FAR, *shares, _UNLIKE])
+    return mixture([*together, *straying, product(apart)], list(log_weights))
 
 
-def express_apart(normal: JointNormal, units: NumberUnits) -> Expression:
-    """Return a block in records that are unlike the others: each number by itself, as wide as its column and more."""
-    lines, wide = np.tile(_STANDARD, (normal.variables.size, 1)), units.widths[normal.variables]
+def numbers_apart(normal: JointNormal, units: NumberUnits) -> list[Input]:
+    """Return the numbers of a block where nothing tells of them: each by itself, as wide as its column and more."""
+    lines, wide = np.tile(_STANDARD, (normal.variables.size, 1)), _WIDTH * units.steps[normal.variables]
     lines[:, OWN], lines[:, OWN + 1] = normal.mean, np.sqrt(normal.std * normal.std + wide * wide)
-    return product([Input(Unit.GAUSSIAN, v, line) for v, line in zip(normal.variables.tolist(), lines, strict=True)])
+    return [Input(Unit.GAUSSIAN, v, line) for v, line in zip(normal.variables.tolist(), lines, strict=True)]
 
 
 def readable_normal(normal: JointNormal, units: NumberUnits, names: Sequence[str]) -> dict[str, Any]:
