@@ -247,7 +247,7 @@ class Normals:
 
 def groups_of(block):
     """Divide a block, in the order of joining, into groups of which one number may stray."""
-    n_groups = math.ceil(math.sqrt(len(block)))
+    n_groups = min(len(block), 8)
     size, larger = divmod(len(block), n_groups)
     starts = [g * size + min(g, larger) for g in range(n_groups + 1)]
     return [block[start:end] for start, end in pairwise(starts)]

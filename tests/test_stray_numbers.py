@@ -36,14 +36,14 @@ def density_of(order, normal, apart, x):
 
     d, every = len(x), range(len(x))
     total = (1 - 1 / 64 - 1 / 32 - 1 / 1024) * together(every) + together(every, 3.0) / 64 + math.prod(apart) / 1024
-    for group in np.array_split(order, math.ceil(math.sqrt(d))):
+    for group in np.array_split(order, min(d, 8)):
         outside = together(set(every) - set(group.tolist()))
         for stray in group.tolist():
             total += apart[stray] * together(set(group.tolist()) - {stray}) * outside / (32 * d)
     return total
 
 
-@pytest.mark.parametrize("n_numbers", [2, 3, 5, 7])
+@pytest.mark.parametrize("n_numbers", [2, 3, 7, 11])
 @pytest.mark.parametrize("distance", [0.0, 2.0, 9.0])
 def test_a_block_has_the_density_that_the_theory_says(n_numbers, distance):
     spn, table = fitted(n_numbers)
@@ -61,13 +61,13 @@ def test_a_block_has_the_density_that_the_theory_says(n_numbers, distance):
 
 
 def test_groups_hold_each_number_once_and_are_as_large_as_each_other():
-    covariances = np.eye(11) + 0.5
-    order = np.random.default_rng(0).permutation(11)
+    covariances = np.eye(19) + 0.5
+    order = np.random.default_rng(0).permutation(19)
     groups = group_strays(order, covariances)
     assert np.concatenate([group.members for group in groups]).tolist() == order.tolist()
-    assert [group.members.size for group in groups] == [3, 3, 3, 2]
+    assert [group.members.size for group in groups] == [3, 3, 3, 2, 2, 2, 2, 2]
     for group in groups:
-        assert sorted([*group.members, *group.outside.positions]) == list(range(11))
+        assert sorted([*group.members, *group.outside.positions]) == list(range(19))
         for position, part in zip(group.members, group.without, strict=True):
             assert sorted([position, *part.positions]) == sorted(group.members)
             inner = covariances[np.ix_(part.positions, part.positions)]

@@ -1,13 +1,12 @@
 """Records in which one number of a block strays: nothing tells of it, while the others follow each other as ever.
 
 A part of the mixture for each number would make blocks of many numbers slow. So numbers that joined a block one after
-another form groups, about as many as each has members. Where a number strays, the others of its group follow each
-other, and so do the numbers outside of the group; but neither tell of the other.
+another form groups, if there are many. Where a number strays, the others of its group follow each other, and so do the
+numbers outside of the group; but neither tell of the other.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,8 @@ from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Scope
 
 Floats = npt.NDArray[np.float64]
+
+_MOST_GROUPS = 8
 
 
 class Part(NamedTuple):
@@ -40,7 +41,7 @@ class StrayGroup(NamedTuple):
 
 def group_strays(order: Counts, covariances: Floats) -> tuple[StrayGroup, ...] | None:
     """Return the groups of a block, given its positions in the order of joining; None if rounding spoils a factor."""
-    n_groups = math.isqrt(order.size - 1) + 1
+    n_groups = min(order.size, _MOST_GROUPS)
     groups = [_group(members, covariances) for members in np.array_split(order, n_groups)]
     found = tuple(group for group in groups if group is not None)
     return found if len(found) == n_groups else None
