@@ -119,10 +119,10 @@ def _express_all_leaves(learner: Learner, pending: list[_Pending]) -> list[list[
     """Return the leaves of nodes as expressions; trees on all cores if that pays."""
     counted = _counted_leaves(learner, [each.node for each in pending])
     jobs = [(learner, each, inputs) for each, inputs in zip(pending, counted, strict=True)]
-    others = [len(each.node.factors) - inputs.number for each, inputs in zip(pending, counted, strict=True)]
-    sizes = [each.node.n_records if n_others else 0 for each, n_others in zip(pending, others, strict=True)]
-    is_large = sum(sizes) >= _LARGE * sum(map(bool, others))
-    if learner.tree is not None and is_large and pays_on_all_cores(len(jobs), sum(sizes)):
+    # Nothing but trees reads rows.
+    sizes = [each.node.n_records if any(leaf.is_tree for leaf in each.node.factors) else 0 for each in pending]
+    n_large = sum(map(bool, sizes))
+    if sum(sizes) >= _LARGE * n_large and pays_on_all_cores(n_large, sum(sizes)):
         return on_all_cores(_express_leaves, jobs, sizes)
     return [_express_leaves(*job) for job in jobs]
 
