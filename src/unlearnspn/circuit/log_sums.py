@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import cython
 from cython.cimports.libc.math import INFINITY
-from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
+from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm, raise_all
 from cython.cimports.unlearnspn.circuit.log_sums import Parts, Weights
 
 #: Below this a sum of densities has lost bits.
@@ -33,7 +33,8 @@ def compare_parts(parts: Parts) -> cython.void:
         values = parts.values + parts.lines[i] * parts.width
         for r in range(n_rows):
             below = values[r] - highest[r]
-            densities[i * n_rows + r] = exponential(below if highest[r] > -INFINITY else 0.0)
+            densities[i * n_rows + r] = below if highest[r] > -INFINITY else 0.0
+    raise_all(densities, parts.n_parts * n_rows)
 
 
 @cython.cfunc

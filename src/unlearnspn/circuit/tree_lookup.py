@@ -14,7 +14,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, log2
 from cython.cimports.libc.string import memset
-from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm
+from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm, raise_all
 from cython.cimports.unlearnspn.circuit.inputs import PlaceNumbers, add_to_rows
 from cython.cimports.unlearnspn.circuit.log_sums import Weights
 from cython.cimports.unlearnspn.circuit.tree_lookup import LookupTable, Workspace
@@ -751,7 +751,8 @@ def _take_largest(lines: cython.p_double, n_lines: cython.Py_ssize_t, work: cyth
         line = lines + i * work.width
         for r in range(work.n_rows):
             below = line[r] - largest[r]
-            line[r] = exponential(below if largest[r] > -INFINITY else 0.0)
+            line[r] = below if largest[r] > -INFINITY else 0.0
+        raise_all(line, work.n_rows)
 
 
 @cython.cfunc
