@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from fractions import Fraction
 from itertools import pairwise
 
 from reference_coding import LARGEST_FEATURE, STD, log
@@ -11,7 +12,8 @@ LEAST_VALUES, MOST_IN_A_BLOCK = 8, 64
 LARGEST = 2.0**300
 #: What is missing is expected in so many rounds; in one, where that takes more than so many multiplications.
 ROUNDS, MOST_STEPS, LEAST_PIVOT = 3, 2**27, 1.0 / 1024.0
-MISSING = -LARGEST_FEATURE - 1
+#: What is expected, and what is left of its products, are multiples of these.
+VALUE_UNIT, LEFT_UNIT, MOST_LEFT = 2.0**-4, 2.0**-16, 2**30
 #: A block depends on a category with so many that some record has.
 LEAST_CATEGORIES, MOST_CATEGORIES = 2, 16
 
@@ -33,10 +35,10 @@ class Normals:
     def __init__(self, columns, rows, settings, told):
         self.columns, self.settings = columns, settings
         self.leasts = {v: least_deviation(column, settings) for v, column in columns.items() if column.is_numeric}
-        self.raw = {v: [columns[v].features[r] for r in rows] for v, least in self.leasts.items() if least is not None}
+        encoded = {v: [columns[v].features[r] for r in rows] for v, least in self.leasts.items() if least is not None}
         self.features = {
             v: [f if f is not None and abs(f) < LARGEST_FEATURE else None for f in features]
-            for v, features in self.raw.items()
+            for v, features in encoded.items()
         }
         candidates = [v for v, features in self.features.items() if self._is_spread(features)]
         self.candidates = candidates if len(candidates) > 1 else []
@@ -110,29 +112,15 @@ class Normals:
 
     def _completed(self, block, means):
         """Return pairs by expectation maximisation, and replace the means."""
-        records = zip(*(self.features[v] for v in block), strict=True)
-        # A value beyond a limit lies beyond all others, but what is missing comes first.
-        ordered = sorted(zip(self._order(block), records, strict=True), key=lambda pair: pair[0])
-        records = [record for _, record in ordered if record != (None,) * len(block)]
-        found, covariances = expected_moments(
-            records,
-            len(ordered),
-            [means[v] for v in block],
-            [self.pairs[v, v][1] for v in block],
-            [self.leasts[v] for v in block],
-            self.settings.beta,
-        )
+        records = list(zip(*(self.features[v] for v in block), strict=True))
+        n_all, records = len(records), [record for record in records if record != (None,) * len(block)]
+        found, covariances = expected_moments(records, n_all, [self.leasts[v] for v in block], self.settings.beta)
         means.update(zip(block, found, strict=True))
         pairs = {}
         for i, u in enumerate(block):
             for j, v in enumerate(block):
                 pairs[u, v] = self.pairs[u, u][0] if u == v else len(records), covariances[i][j]
         return pairs
-
-    def _order(self, block):
-        """Return what records are sorted by: their features, as they are encoded."""
-        columns = [[MISSING if f is None else f for f in self.raw[v]] for v in block]
-        return list(zip(*columns, strict=True))
 
     def _covariances(self, block, pairs):
         """Return the joint covariances, and what remains of each variance."""
@@ -253,10 +241,10 @@ def groups_of(block):
     return [block[start:end] for start, end in pairwise(starts)]
 
 
-def expected_moments(records, n_all, means, variances, leasts, beta):
-    """Return means and covariances of numbers by expectation maximisation; records have something, in their order."""
+def expected_moments(records, n_all, leasts, beta):
+    """Return means and covariances of numbers by expectation maximisation; each record has something."""
     share, squares = len(records) / (len(records) + beta), [least * least for least in leasts]
-    covariances = _first_covariances(records, means, variances, squares, share)
+    means, covariances = _first_moments(records, squares, share)
     n_rounds = ROUNDS if n_all * len(means) ** 3 <= MOST_STEPS else 1
     for rank in range(n_rounds):
         own_share = share if rank + 1 < n_rounds else 1.0
@@ -264,50 +252,58 @@ def expected_moments(records, n_all, means, variances, leasts, beta):
     return means, covariances
 
 
-def _first_covariances(records, means, variances, squares, share):
-    """Return covariances as if what is missing were at the mean, of numbers of deviation one."""
-    numbers = range(len(means))
-    counts = [float(sum(record[i] is not None for record in records)) for i in numbers]
+def _first_moments(records, squares, share):
+    """Return means, and covariances as if what is missing were at the mean, of numbers of deviation one."""
+    numbers = range(len(squares))
+    known = [[record[i] for record in records if record[i] is not None] for i in numbers]
+    means = [Fraction(sum(values), len(values)) for values in known]
     covariances = [[0.0] * len(means) for _ in numbers]
     for i in numbers:
-        covariances[i][i] = max(variances[i], squares[i])
-        for j in range(i):
-            total = 0.0
-            for record in records:
-                if record[i] is not None and record[j] is not None:
-                    total += (record[i] - means[i]) * (record[j] - means[j])
-            covariances[i][j] = covariances[j][i] = total / math.sqrt(counts[i] * counts[j]) * share
-    return covariances
+        for j in range(i + 1):
+            both = [record for record in records if record[i] is not None and record[j] is not None]
+            total = float(sum((record[i] - means[i]) * (record[j] - means[j]) for record in both))
+            covariances[i][j] = total / math.sqrt(float(len(known[i])) * float(len(known[j])))
+    return [float(mean) for mean in means], _bounded(covariances, squares, share)
 
 
 def _next_moments(records, means, covariances, squares, share):
-    """Return means and covariances anew; these are drawn towards none."""
-    numbers, n = range(len(means)), float(len(records))
-    totals, products = [0.0 for _ in numbers], [[0.0 for _ in numbers] for _ in numbers]
+    """Return means and covariances anew."""
+    numbers, n = range(len(means)), len(records)
+    totals, products = [0 for _ in numbers], [[0 for _ in numbers] for _ in numbers]
     for record in records:
-        distances, left = _expected(record, means, covariances, squares)
+        values, left = _expected(record, means, covariances, squares)
         for i in numbers:
-            totals[i] += distances[i]
+            totals[i] += values[i]
             for j in range(i + 1):
-                products[i][j] += distances[i] * distances[j]
-        for (i, j), value in left.items():
-            products[i][j] += value
-    shifts = [total / n for total in totals]
-    found = [[0.0 for _ in numbers] for _ in numbers]
-    for i in numbers:
-        for j in range(i + 1):
-            value = products[i][j] / n - shifts[i] * shifts[j]
-            found[i][j] = found[j][i] = max(value, squares[i]) if i == j else value * share
-    return [mean + shift for mean, shift in zip(means, shifts, strict=True)], found
+                products[i][j] += values[i] * values[j] + left.get((i, j), 0)
+    found = [
+        [float(products[i][j] / n - totals[i] / n * (totals[j] / n)) if j <= i else 0.0 for j in numbers]
+        for i in numbers
+    ]
+    return [float(total / n) for total in totals], _bounded(found, squares, share)
+
+
+def _bounded(covariances, squares, share):
+    """Return covariances, drawn towards none, and variances that are large enough, from those with j up to i."""
+    bounded = [[covariances[max(i, j)][min(i, j)] * share for j in range(len(squares))] for i in range(len(squares))]
+    for i, square in enumerate(squares):
+        bounded[i][i] = max(covariances[i][i], square)
+    return bounded
+
+
+def _on_grid(value, unit, limit):
+    """Return an exact multiple of a unit, which is a power of two: the nearest, the upper of two, within limits."""
+    return min(max(Fraction(math.floor(value / unit + 0.5)) * Fraction(unit), -limit), limit)
 
 
 def _expected(record, means, covariances, squares):
-    """Return a record's distances from the means, as known or expected, and what is left of what is missing."""
+    """Return a record's numbers, as known or expected, and what is left of what is missing, all exact."""
     known = [i for i, feature in enumerate(record) if feature is not None]
     missing = [i for i, feature in enumerate(record) if feature is None]
-    distances = [0.0 if feature is None else feature - mean for feature, mean in zip(record, means, strict=True)]
+    distances = [None if feature is None else feature - mean for feature, mean in zip(record, means, strict=True)]
+    values = [None if feature is None else Fraction(feature) for feature in record]
     if not missing:
-        return distances, {}
+        return values, {}
     lines, scores = [], []
     for i in known:
         line = []
@@ -321,12 +317,11 @@ def _expected(record, means, covariances, squares):
         slopes[i] = []
         for place, j in enumerate(known):
             slopes[i].append(_less(covariances[i][j], slopes[i], lines[place]) / lines[place][place])
-        distances[i] = 0.0
-        for slope, score in zip(slopes[i], scores, strict=True):
-            distances[i] += slope * score
+        expected = means[i] - _less(0.0, slopes[i], scores)
+        values[i] = _on_grid(expected, VALUE_UNIT, LARGEST_FEATURE)
         for j, others in slopes.items():
-            left[i, j] = _less(covariances[i][j], slopes[i], others)
-    return distances, left
+            left[i, j] = _on_grid(_less(covariances[i][j], slopes[i], others), LEFT_UNIT, MOST_LEFT)
+    return values, left
 
 
 def _less(value, one, other):

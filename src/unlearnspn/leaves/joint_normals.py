@@ -138,9 +138,9 @@ def _completed(candidates: Candidates, block: Counts, beta: float) -> LinearPair
     related, features, leasts = candidates.related, candidates.features[block], candidates.leasts[block]
     if (related.counts.diagonal()[block] == features.shape[1]).all():
         return related
-    variances, here = related.covariances.diagonal()[block], np.ix_(block, block)
+    here = np.ix_(block, block)
     means, covariances, counts = related.means.copy(), related.covariances.copy(), related.counts.copy()
-    means[block], covariances[here] = expected_moments(features, related.means[block], variances, leasts, beta)
+    means[block], covariances[here] = expected_moments(features, leasts, beta)
     # All covariances are of the same records now: drawn towards none by different shares they might not fit together.
     counts[here] = np.count_nonzero(are_known(features).any(axis=0))
     np.fill_diagonal(counts, related.counts.diagonal())
