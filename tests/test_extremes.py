@@ -1,5 +1,6 @@
 """The smallest and the largest number of each column, as records come and go, and samples that stay between them."""
 
+import math
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unlearnspn import SPN
+from unlearnspn import SPN, Range
 from unlearnspn.extremes import Extremes
 
 N_ROWS, N_COLUMNS = 12, 3
@@ -78,6 +79,32 @@ def test_samples_stay_within_the_span_of_the_records(factorization):
     # They need not, if nobody asks for it.
     outside = spn.sample(20_000, random_state=0, within_span=False)
     assert ((outside < left.min(axis=0)) | (outside > left.max(axis=0))).any()
+
+
+def test_samples_of_wide_tables_stay_within_the_span():
+    table = np.random.default_rng(0).uniform(size=(400, 80))
+    require_within(SPN().fit(table).sample(300, random_state=0), table)
+
+
+def test_a_column_of_one_number_has_it_in_samples():
+    table = np.column_stack([a_table(), np.full(300, 0.1)])
+    rows = SPN(min_rows=50).fit(table).sample(500, random_state=0)
+    assert (rows[:, 3] == 0.1).all()
+    require_within(rows, table)
+
+
+def test_samples_are_drawn_given_that_numbers_are_within():
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.exponential(1.0, 500), rng.uniform(-1.0, 1.0, 500) ** 3, rng.integers(0, 2, 500)])
+    circuit = SPN(min_rows=60, n_clusters=3).fit(table).circuit_
+    spans = zip(table.min(axis=0), table.max(axis=0), strict=True)
+    within = circuit.condition({f"x{v}": Range(at_least=low, at_most=high) for v, (low, high) in enumerate(spans)})
+    assert not circuit.layout.normals.size
+    rows = circuit.sample(40_000, random_state=0)
+    for v in range(3):
+        tolerance = 5.0 * math.sqrt(within.variance(f"x{v}") / len(rows))
+        assert rows[:, v].mean() == pytest.approx(within.expectation(f"x{v}"), abs=tolerance)
+    assert abs(rows[:, 0].mean() - circuit.expectation("x0")) > 5.0 * math.sqrt(circuit.variance("x0") / len(rows))
 
 
 def test_the_span_comes_back_with_the_record():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from unlearnspn import Vault, VaultError
@@ -80,6 +81,27 @@ def test_a_reader_follows_whatever_the_writer_does(path):
         writer.unlearn(writer.ids())
         with pytest.raises(ValueError, match="the vault has no model yet"):
             reader.score_samples(asked)
+
+
+def test_a_reader_takes_nothing_over_from_a_model_of_other_leaves(path):
+    asked = features(people(10, seed=3))
+    with Vault.open(path, write=True) as writer, Vault.open(path) as reader:
+        before = reader.score_samples(asked)
+        writer.fit(min_rows=20, alpha=5.0, min_std=3.0)
+        assert reader.score_samples(asked).tobytes() == writer.score_samples(asked).tobytes() != before.tobytes()
+
+
+def test_a_reader_takes_nothing_over_where_there_are_fewer_bins(tmp_path):
+    """Those who lie far away are in the lowest bin, however many there are: their part keeps its digest."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2, (384, 2)) - 100.0 * (np.arange(384) < 12)[:, np.newaxis]
+    with Vault.create(tmp_path / "far.uspn") as writer:
+        writer.ingest(table, list(range(384)))
+        writer.fit(min_rows=30, n_clusters=2)
+        with Vault.open(tmp_path / "far.uspn") as reader:
+            reader.score_samples(table)
+            writer.unlearn(383)
+            assert reader.score_samples(table).tobytes() == writer.score_samples(table).tobytes()
 
 
 def test_a_vault_that_was_closed_says_so(path):

@@ -271,7 +271,8 @@ class Model:
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
-        self._derivation = other._derivation
+        if self.settings.all == other.settings.all:
+            self._derivation = other._derivation
 
     def digest(self) -> str:
         """Digest the released model."""

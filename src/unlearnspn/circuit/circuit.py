@@ -233,7 +233,7 @@ class Circuit(Queries):
             column = self.domains.columns[variable]
             if variable not in constraints and column.span != EVERYWHERE:
                 low, high = column.span
-                spans[int(self.domains.slots[variable])] = (
+                spans[variable] = (
                     (low, high)
                     if column.grid is None
                     else (column.grid.cell(low, low)[0], column.grid.cell(high, high)[1])

@@ -26,15 +26,14 @@ from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Layout
 from unlearnspn.circuit.normal_completion import conditionals, draw_missing
 from unlearnspn.circuit.normal_densities import normal_values
+from unlearnspn.circuit.spans import Bounded, Span, cut_to_spans
 from unlearnspn.errors import ImpossibleEvidenceError
 
 _LEAST_SHARE = 2.0**-54
-#: How often a row is drawn again that has numbers outside of the span of their column.
+#: How often numbers that are jointly normal are drawn again if some are outside of the span of their column.
 _MOST_DRAWS = 64
 #: About how many values of units are held at a time.
 _CELLS = 1 << 22
-
-Span = tuple[float, float]
 
 
 class Completer:
@@ -50,6 +49,7 @@ class Completer:
         self._descent = Descent(layout, self.slots, self._normal_slots)
         self._nameless = _nameless(layout)
         self._known = _log_known(layout, self._nameless)
+        self._last_bounded: tuple[Mapping[int, Span], Bounded] | None = None
 
     def sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
         """Fill in what is missing by a sample from its distribution given the rest of the row."""
@@ -58,25 +58,23 @@ class Completer:
     def sample_rows(self, n_rows: int, rng: np.random.Generator, spans: Mapping[int, Span]) -> Batch:
         """Sample whole rows: the pass upwards is the same for all of them, and done once.
 
-        Rows that have numbers outside of the span of their column, by its slot, are drawn again for some times.
+        Numbers are within the spans of their variables, see `spans`.
         """
-        values = self._values(Batch.missing(self.domains, 1), self._known, maximise=False)
+        bounded = self._bounded(spans) if spans else None
+        absent = self._known if bounded is None else self._known + bounded.log_shares
+        values = self._values(Batch.missing(self.domains, 1), absent, maximise=False)
         if values[len(self.layout) - 1, 0] == -np.inf:
             raise ImpossibleEvidenceError("no row has only categories that can be named, as the evidence says")
         size = max(1, _CELLS // max(len(self.domains), 1))
-        parts = [self._draw_within(min(size, n_rows - start), values, rng, spans) for start in range(0, n_rows, size)]
+        sizes = [min(size, n_rows - start) for start in range(0, n_rows, size)]
+        parts = [self._draw(Batch.missing(self.domains, each), values, rng, bounded) for each in sizes]
         return Batch.joined(parts) if parts else Batch.missing(self.domains, 0)
 
-    def _draw_within(self, n_rows: int, values: Floats, rng: np.random.Generator, spans: Mapping[int, Span]) -> Batch:
-        rows = self._draw(Batch.missing(self.domains, n_rows), values, rng)
-        outside = _outside(rows, spans)
-        for _ in range(_MOST_DRAWS):
-            if not outside.size:
-                break
-            again = self._draw(Batch.missing(self.domains, outside.size), values, rng)
-            rows.numbers[:, outside], rows.places[:, outside] = again.numbers, again.places
-            outside = outside[_outside(again, spans)]
-        return rows
+    def _bounded(self, spans: Mapping[int, Span]) -> Bounded:
+        """Return the circuit within spans, which are nearly always those of the last time."""
+        if self._last_bounded is None or self._last_bounded[0] != spans:
+            self._last_bounded = spans, cut_to_spans(self.layout, self.domains, spans)
+        return self._last_bounded[1]
 
     def maximum(self, batch: Batch) -> Batch:
         """Fill in what is missing by max-product."""
@@ -119,21 +117,37 @@ class Completer:
     def _sample(self, batch: Batch, rng: np.random.Generator) -> Batch:
         return self._draw(batch, self._values(batch, self._known, maximise=False), rng)
 
-    def _draw(self, batch: Batch, values: Floats, rng: np.random.Generator) -> Batch:
+    def _draw(self, batch: Batch, values: Floats, rng: np.random.Generator, bounded: Bounded | None = None) -> Batch:
         chosen, places = self._nothing_chosen(batch), batch.places.copy()
         self._descent.choose_at_random(values, rng, chosen, places)
         # A share of exactly 0 would be at the very end of an unbounded distribution.
         shares = np.maximum(rng.random(batch.numbers.shape), _LEAST_SHARE)
-        return Batch(self._numbers(batch, chosen, shares), np.where(batch.places < 0, places, batch.places))
+        layout = self.layout if bounded is None else bounded.layout
+        numbers = self._numbers(layout, batch, chosen, shares)
+        if bounded is not None:
+            self._draw_normals_again(numbers, chosen, rng, bounded)
+            bounded.set_constants(numbers)
+        return Batch(numbers, np.where(batch.places < 0, places, batch.places))
 
-    def _numbers(self, batch: Batch, chosen: Places, shares: Floats) -> Floats:
+    def _draw_normals_again(self, numbers: Floats, chosen: Places, rng: np.random.Generator, bounded: Bounded) -> None:
+        """Draw the numbers of whole rows again that are jointly normal, some of which are outside of their spans."""
+        for unit, (normal, own) in zip(self.layout.normals.tolist(), self._normals(), strict=True):
+            rows = np.flatnonzero(chosen[own[0]] == unit)
+            for _ in range(_MOST_DRAWS):
+                rows = rows[bounded.are_outside(numbers[:, rows], own)]
+                if not rows.size:
+                    break
+                shares = np.maximum(rng.random((own.size, rows.size)), _LEAST_SHARE)
+                numbers[np.ix_(own, rows)] = draw_missing(normal, np.full_like(shares, np.nan), shares)
+
+    def _numbers(self, layout: Layout, batch: Batch, chosen: Places, shares: Floats) -> Floats:
         """Draw the missing numbers from the inputs chosen for them."""
         numbers = batch.numbers.copy()
         by_normal = self.layout.units[chosen] == Unit.NORMAL
         missing = np.isnan(numbers) & (chosen >= 0) & ~by_normal
         members = chosen[missing].astype(np.int64)
         drawn, own_shares = np.empty(members.size), shares[missing]
-        for unit, positions, parameters in stacks(self.layout, members):
+        for unit, positions, parameters in stacks(layout, members):
             drawn[positions] = NUMERIC[unit].quantile(parameters, own_shares[positions])
         numbers[missing] = drawn
         for unit, (normal, own) in zip(self.layout.normals.tolist(), self._normals(), strict=True):
@@ -206,14 +220,6 @@ class Completer:
 
     def _nothing_chosen(self, batch: Batch) -> Places:
         return np.full(batch.numbers.shape, -1, np.int32)
-
-
-def _outside(rows: Batch, spans: Mapping[int, Span]) -> npt.NDArray[np.intp]:
-    """Return the rows that have a number outside of the span of its column, by slot."""
-    outside = np.zeros(rows.n_rows, np.bool_)
-    for slot, (low, high) in spans.items():
-        outside |= (rows.numbers[slot] < low) | (rows.numbers[slot] > high)
-    return np.flatnonzero(outside)
 
 
 def _nameless(layout: Layout) -> npt.NDArray[np.bool_]:

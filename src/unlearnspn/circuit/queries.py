@@ -116,8 +116,8 @@ class Queries:
         """Draw n rows from the distribution given the evidence, as the kind of table that was learned from.
 
         Numbers are drawn between the smallest and the largest that a record has, but for columns that the evidence
-        speaks of: rows that have others are drawn again, 64 times at most. With `within_span=False` they are kept, and
-        rows are drawn exactly from the distribution, tails and all.
+        speaks of, and where it leads far away from all records. With `within_span=False` rows are drawn exactly from
+        the distribution, tails and all.
 
         Categories never seen cannot be named, so the rows are drawn given that all categories are known ones. Where no
         row agrees with the evidence, because a category was never seen or a column of whole numbers has none within a

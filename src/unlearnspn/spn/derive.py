@@ -1,8 +1,8 @@
 """From the network to the circuit that serves it: the state is left behind, and what needs no unit is pruned.
 
 Untouched parts are taken over from the last time: a sub-network with the same digest gives the same expression, unless
-what its columns show of themselves (categories, centre, scale) has changed. Sub-networks of one network that have the
-same digest share their expression.
+how its columns are coded (categories, centre, scale, bins) has changed. Sub-networks of one network that have the same
+digest share their expression.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Derivation:
     def __init__(self) -> None:
         #: The trees of expressions, as circuits ask them.
         self.prepared = PreparedTrees()
-        self._columns = b""
+        self._coding = b""
         self._known: dict[bytes, Expression] = {}
         self._used: dict[bytes, Expression] = {}
         #: The digests that several sub-networks have.
@@ -55,9 +55,9 @@ class Derivation:
 
     def express(self, learner: Learner, root: Node) -> Expression:
         """Return a network, whose digests are known, as an expression."""
-        columns = learner.encoding.released
-        if columns != self._columns:
-            self._columns, self._known = columns, {}
+        coding = learner.encoding.kept
+        if coding != self._coding:
+            self._coding, self._known = coding, {}
         self._used, self._several = {}, set()
         pending: list[_Pending] = []
         self._find(root, None, pending)
