@@ -163,9 +163,9 @@ def solved(factor: Floats, mean: Floats, values: Floats) -> tuple[Floats, Floats
     scale = np.maximum(np.abs(distances).max(axis=0, initial=0.0) / 1e100, 1.0)
     scores = distances / scale
     with np.errstate(over="ignore", invalid="ignore"):
-        for line in range(1, len(factor)):
-            for earlier in range(line):
-                scores[line] -= factor[line, earlier] / factor[line, line] * scores[earlier]
+        slopes = factor / factor.diagonal()[:, None]
+        for earlier in range(len(factor)):
+            scores[earlier + 1 :] -= slopes[earlier + 1 :, earlier, None] * scores[earlier]
     return 2.0 * scores, scale
 
 

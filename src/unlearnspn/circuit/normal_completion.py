@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.circuit.distributions.base import LARGEST
 from unlearnspn.circuit.distributions.standard_normal import special_functions
 from unlearnspn.circuit.expressions import Normal
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.joint_normals import shifted, solved, triangle
+from unlearnspn.circuit.joint_normals import triangles
 
 Positions = npt.NDArray[np.intp]
+
+#: About how many numbers of factors are held at a time.
+_CELLS = 1 << 22
 
 
 def conditionals(normal: Normal, values: Floats) -> tuple[Floats, Floats]:
@@ -24,36 +29,106 @@ def conditionals(normal: Normal, values: Floats) -> tuple[Floats, Floats]:
     ([[2.0], [1.2]], [[0.0], [0.8]])
     """
     means, deviations = values.copy(), np.zeros_like(values)
-    for rows, unknown, own_means, factor in _left_of(normal, values):
-        here = np.ix_(unknown, rows)
-        means[here] = own_means
-        largest = np.abs(factor).max(axis=1)
-        deviations[here] = (np.sqrt(((factor / largest[:, None]) ** 2).sum(axis=1)) * largest)[:, None]
+    for rows, left in _left_of(normal, values):
+        missing = np.isnan(values[:, rows])
+        means[:, rows] = np.where(missing, left.in_place(left.means), values[:, rows])
+        deviations[:, rows] = np.where(missing, left.in_place(left.deviations()), 0.0)
     return means, deviations
 
 
 def draw_missing(normal: Normal, values: Floats, shares: Floats) -> Floats:
     """Fill in what is missing by a draw given the rest; `shares` are uniform random numbers, all [variable, row]."""
     drawn, scores = values.copy(), special_functions().ndtri(shares)
-    for rows, unknown, own_means, factor in _left_of(normal, values):
-        here = np.ix_(unknown, rows)
-        drawn[here] = shifted(own_means, factor, scores[here], np.ones(1))
+    for rows, left in _left_of(normal, values):
+        drawn[:, rows] = np.where(
+            np.isnan(values[:, rows]), left.in_place(left.drawn(scores[:, rows])), values[:, rows]
+        )
     return drawn
 
 
-def _left_of(normal: Normal, values: Floats) -> Iterator[tuple[Positions, Positions, Floats, Floats]]:
-    """Yield rows that lack the same variables, which these are, their means in each of the rows, and their factor."""
-    for rows, known, unknown in _by_pattern(values):
-        factor, count = triangle(normal.factor[np.concatenate([known, unknown])]), len(known)
-        scores, scale = solved(factor[:count, :count], normal.mean[known], values[np.ix_(known, rows)])
-        means = shifted(normal.mean[unknown, None], factor[count:, :count], scores, scale)
-        yield rows, unknown, means, factor[count:, count:]
+class _Left(NamedTuple):
+    """What is left of a normal in some rows, the variables of each row in an order of its own: what is known first."""
+
+    #: The variables in their order, and how many are known, [place, row] and [row].
+    order: Positions
+    n_known: Positions
+    #: The factors of all patterns, [pattern, place, place], and the pattern of each row.
+    factors: Floats
+    pattern: Positions
+    #: The means given what is known, [place, row]; of what is missing.
+    means: Floats
+
+    def in_place(self, numbers: Floats) -> Floats:
+        """Return numbers by variable."""
+        result = np.empty_like(numbers)
+        np.put_along_axis(result, self.order, numbers, axis=0)
+        return result
+
+    def deviations(self) -> Floats:
+        """Return the deviations of what is missing."""
+        places = np.arange(len(self.order))
+        counts = np.zeros(len(self.factors), np.intp)
+        counts[self.pattern] = self.n_known
+        lines = np.where(places >= counts[:, None, None], self.factors, 0.0)
+        largest = np.maximum(np.abs(lines).max(axis=2), np.finfo(np.float64).tiny)
+        squares = ((lines / largest[:, :, None]) ** 2).sum(axis=2)
+        return np.asarray((np.sqrt(squares) * largest)[self.pattern].T)
+
+    def drawn(self, scores: Floats) -> Floats:
+        """Return draws of what is missing from standard normal numbers, which are by variable."""
+        scores = np.take_along_axis(scores, self.order, axis=0)
+        scores[np.arange(len(scores))[:, None] < self.n_known] = 0.0
+        return _shifted(self.means, self.factors, self.pattern, scores, np.ones(len(self.pattern)))
 
 
-def _by_pattern(values: Floats) -> Iterator[tuple[Positions, Positions, Positions]]:
-    """Yield the rows that lack the same variables, which of these they have, and which not; none that lack nothing."""
+def _left_of(normal: Normal, values: Floats) -> Iterator[tuple[Positions, _Left]]:
+    """Yield rows that lack something, and what is left of the normal in them."""
     missing = np.isnan(values)
-    patterns, owners = np.unique(missing, axis=1, return_inverse=True)
-    for number, pattern in enumerate(patterns.T):
-        if pattern.any():
-            yield np.flatnonzero(owners.ravel() == number), np.flatnonzero(~pattern), np.flatnonzero(pattern)
+    some, width = np.flatnonzero(missing.any(axis=0)), len(values)
+    size = max(1, _CELLS // (width * width))
+    for start in range(0, some.size, size):
+        rows = some[start : start + size]
+        patterns, owners = np.unique(missing[:, rows], axis=1, return_inverse=True)
+        orders = np.argsort(patterns, axis=0, kind="stable")
+        pattern = owners.ravel()
+        order, n_known = orders[:, pattern], (width - patterns.sum(axis=0))[pattern]
+        factors = triangles(normal.factor[orders.T])
+        own_means, own_values = normal.mean[order], np.take_along_axis(values[:, rows], order, axis=0)
+        scores, scale = _solved(
+            factors, pattern, n_known, own_means, np.take_along_axis(values[:, rows], order, axis=0)
+        )
+        yield rows, _Left(order, n_known, factors, pattern, _shifted(own_means, factors, pattern, scores, scale))
+
+
+def _solved(
+    factors: Floats, pattern: Positions, n_known: Positions, mean: Floats, values: Floats
+) -> tuple[Floats, Floats]:
+    """Return what standard normal numbers give the values that are known, 0 for others, and a scale for each row.
+
+    The scores are yet to be multiplied by the scale. See `joint_normals.solved`, of which this is the same for rows
+    that have patterns of their own.
+    """
+    diagonals = np.diagonal(factors, axis1=1, axis2=2)
+    with np.errstate(over="ignore"):
+        distances = np.clip(0.5 * values - 0.5 * mean, -LARGEST, LARGEST) / diagonals[pattern].T
+    is_known = np.arange(len(values))[:, None] < n_known
+    distances = np.where(is_known, np.clip(distances, -LARGEST, LARGEST), 0.0)
+    scale = np.maximum(np.abs(distances).max(axis=0, initial=0.0) / 1e100, 1.0)
+    scores = distances / scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        slopes = factors / diagonals[:, :, None]
+        for earlier in range(n_known.max()):
+            told = slopes[pattern, earlier + 1 :, earlier].T * scores[earlier]
+            scores[earlier + 1 :] -= np.where(is_known[earlier + 1 :], told, 0.0)
+    return 2.0 * scores, scale
+
+
+def _shifted(means: Floats, factors: Floats, pattern: Positions, scores: Floats, scale: Floats) -> Floats:
+    """Return means + factors · scores · scale of each row, as the nearest finite numbers."""
+    shifts = np.zeros_like(means)
+    # Shifts beyond all numbers, to both sides, say nothing.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for earlier in range(len(scores)):
+            shifts += factors[pattern, :, earlier].T * scores[earlier]
+        shifts = np.where(np.isnan(shifts), 0.0, shifts)
+        return np.clip(means + np.clip(shifts * scale, -LARGEST, LARGEST), -LARGEST, LARGEST)
