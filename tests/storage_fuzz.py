@@ -3,6 +3,7 @@
 As a script it tries many, for a process of its own: `python tests/storage_fuzz.py 1000 0`.
 """
 
+import contextlib
 import random
 import sys
 from collections import Counter
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from unlearnspn import SPN, Circuit
+from unlearnspn import SPN, Circuit, Range
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.errors import ImpossibleEvidenceError
 from unlearnspn.storage import StorageError
@@ -39,7 +40,17 @@ def estimators():
         made.append(SPN(min_rows=4, categorical_features=CATEGORICAL, **setting).fit(table, ids=ids))
     counts = np.random.default_rng(0).poisson(3.0, (60, 3)).astype(float) + 1.0
     leaves = {"x0": "poisson", "x1": "exponential", "x2": "log-normal"}
-    return [*made, SPN(min_rows=4, leaves=leaves).fit(counts)]
+    return [*made, SPN(min_rows=4, leaves=leaves).fit(counts), *related_numbers()]
+
+
+def related_numbers():
+    """Return models of numbers that are jointly normal: with gaps, beside a category, and with means by category."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(60, 1)) + 0.3 * rng.normal(size=(60, 4))
+    classes = np.repeat([0.0, 1.0], 30)[:, np.newaxis]
+    by_class = np.column_stack([numbers + 4.0 * classes, classes])
+    gaps = np.where(rng.random(by_class.shape) < 0.1, np.nan, by_class)
+    return [SPN(categorical_features=[False] * 4 + [True]).fit(table) for table in (by_class, gaps)]
 
 
 def tampered(container, rng):
@@ -155,6 +166,12 @@ def exercise_circuit(circuit):
             circuit.impute(blank, how=how, random_state=0)
     except ImpossibleEvidenceError:
         pass  # a forged circuit may find what it says impossible by a hair
+    numbers = [name for name, is_number in zip(circuit.columns, circuit.domains.is_numeric, strict=True) if is_number]
+    ranges = {name: Range(above=0.0) for name in numbers[:1]}
+    assert not np.isnan(list(circuit.expectation(numbers).values())).any()
+    assert circuit.log_probability(ranges) <= 0.0
+    with contextlib.suppress(ImpossibleEvidenceError):
+        circuit.condition(ranges).sample(3, random_state=0)
     circuit.marginal(circuit.columns[:1]).digest()
 
 
