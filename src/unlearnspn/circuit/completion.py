@@ -24,7 +24,7 @@ from unlearnspn.circuit.expressions import Normal, Unit, numeric_parameters
 from unlearnspn.circuit.grid_moments import grid_moments
 from unlearnspn.circuit.inputs import Floats, Places, add_input
 from unlearnspn.circuit.layout import Layout
-from unlearnspn.circuit.normal_completion import conditionals, draw_missing
+from unlearnspn.circuit.normal_completion import conditionals, draw_missing, log_peaks
 from unlearnspn.circuit.normal_densities import normal_values
 from unlearnspn.circuit.spans import Bounded, Span, cut_to_spans
 from unlearnspn.errors import ImpossibleEvidenceError
@@ -32,6 +32,8 @@ from unlearnspn.errors import ImpossibleEvidenceError
 _LEAST_SHARE = 2.0**-54
 #: How often numbers that are jointly normal are drawn again if some are outside of the span of their column.
 _MOST_DRAWS = 64
+#: A joint normal with a smaller share of a row is not asked: the expectation has not so many digits.
+_LEAST_FLOW = 2.0**-60
 #: About how many values of units are held at a time.
 _CELLS = 1 << 22
 
@@ -104,9 +106,7 @@ class Completer:
         values = normal_values(self.layout, slots, batch.numbers)
         if maximise and np.isnan(batch.numbers).any():
             for number, (normal, own) in enumerate(self._normals()):
-                numbers = batch.numbers.copy()
-                numbers[own] = conditionals(normal, batch.numbers[own])[0]
-                values[number] = normal_values(self.layout, slots, numbers)[number]
+                values[number] += log_peaks(normal, batch.numbers[own])
         return values
 
     def _normals(self) -> Iterator[tuple[Normal, Places]]:
@@ -193,7 +193,7 @@ class Completer:
         of_normals = np.zeros((len(self.layout.normals), batch.n_rows))
         self._descent.follow_all(values, means, starts, numbers, shares, of_normals)
         for flow, (normal, own) in zip(of_normals, self._normals(), strict=True):
-            rows = np.flatnonzero(flow)
+            rows = np.flatnonzero(flow > _LEAST_FLOW)
             numbers[np.ix_(own, rows)] += flow[rows] * self._normal_means(normal, batch.numbers[np.ix_(own, rows)])
         return numbers, shares
 

@@ -54,14 +54,19 @@ def triangle(lines: Floats) -> Floats:
     >>> triangle(np.array([[3.0, 4.0]]))
     array([[5.]])
     """
-    count = len(lines)
-    if np.array_equal(lines, np.tril(lines)) and not lines[:, count:].any() and (lines.diagonal() > 0.0).all():
-        return lines[:, :count].copy()
     return np.asarray(triangles(lines[None])[0])
 
 
 def triangles(several: Floats) -> Floats:
-    """Return what `triangle` does of several matrices of lines."""
+    """Return what `triangle` does of several matrices of lines; those that are one already are left as they are."""
+    factors = several[:, :, : several.shape[1]].copy()
+    is_other = (np.triu(several, 1).any(axis=(1, 2))) | (np.diagonal(several, axis1=1, axis2=2) <= 0.0).any(axis=1)
+    if is_other.any():
+        factors[is_other] = _turned(several[is_other])
+    return factors
+
+
+def _turned(several: Floats) -> Floats:
     # LAPACK squares what is in a line: the lines are first brought to the same size.
     sizes = np.abs(several).max(axis=2, initial=np.finfo(np.float64).tiny)
     upper = np.asarray(np.linalg.qr((several / sizes[:, :, None]).swapaxes(1, 2), mode="r"))
@@ -81,6 +86,8 @@ def given_values(normal: Normal, positions: Sequence[int], values: Floats) -> tu
     >>> round(log_density, 6), rest
     (-3.612086, Normal(variables=array([7], dtype=int32), mean=array([6.]), factor=array([[4.]])))
     """
+    if not len(positions):
+        return 0.0, normal
     known = np.asarray(positions, np.intp)
     rest, count = _others(normal, known), len(known)
     factor = triangle(normal.factor[np.append(known, rest)])

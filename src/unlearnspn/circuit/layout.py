@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class Layout:
         variables = self.normal_variables[self.normal_starts[number] : self.normal_starts[number + 1]]
         own, n = self.parameters_of(int(self.normals[number])), len(variables)
         factor = np.zeros((n, n))
-        factor[np.tril_indices(n)] = own[n:]
+        factor.flat[_below_diagonal(n)] = own[n:]
         return Normal(variables, own[:n], factor)
 
     def inputs_of(self, variable: int) -> npt.NDArray[np.int64]:
@@ -247,8 +247,14 @@ def _with_normals(layout: Layout, normals: list[Normal]) -> Layout:
 
 def _normal_line(normal: Normal) -> Inputs:
     """Return the line of a joint normal."""
-    own = np.concatenate([normal.mean, normal.factor[np.tril_indices(len(normal.mean))]])
+    own = np.concatenate([normal.mean, normal.factor.flat[_below_diagonal(len(normal.mean))]])
     return Inputs(np.array([Unit.NORMAL], np.uint8), np.array([-1], np.int32), np.array([own.size], np.int64), own)
+
+
+@cache
+def _below_diagonal(n: int) -> npt.NDArray[np.intp]:
+    """Return the places of a lower triangle in a square, line by line."""
+    return np.flatnonzero(np.tri(n))
 
 
 def _tree_line(tree: Tree) -> Inputs:

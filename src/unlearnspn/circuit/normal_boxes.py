@@ -115,6 +115,8 @@ def _ordered(factor: Floats, low: Floats, high: Floats, width: Floats) -> tuple[
 
     Those before are taken to be at their means within their intervals.
     """
+    if len(factor) == 1:
+        return np.zeros(1, np.intp), factor
     order: list[int] = []
     rest, likely = list(range(len(factor))), np.zeros(0)
     while rest:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.circuit.distributions.base import LARGEST
-from unlearnspn.circuit.distributions.standard_normal import special_functions
+from unlearnspn.circuit.distributions.standard_normal import LOG_SQRT_TWO_PI, special_functions
 from unlearnspn.circuit.expressions import Normal
 from unlearnspn.circuit.inputs import Floats
 from unlearnspn.circuit.joint_normals import triangles
@@ -36,6 +36,20 @@ def conditionals(normal: Normal, values: Floats) -> tuple[Floats, Floats]:
     return means, deviations
 
 
+def log_peaks(normal: Normal, values: Floats) -> Floats:
+    """Return the log of the largest density that what is missing can have given the rest of each row.
+
+    >>> normal = Normal(np.array([0, 1], np.int32), np.zeros(2), np.array([[1.0, 0.0], [0.6, 0.8]]))
+    >>> log_peaks(normal, np.array([[2.0, 0.0], [np.nan, 0.0]])).round(6).tolist()  # 0.8 deviates less than 1
+    [-0.695795, 0.0]
+    """
+    peaks = np.zeros(values.shape[1])
+    for rows, left in _left_of(normal, values):
+        logs = np.log(np.diagonal(left.factors, axis1=1, axis2=2))[left.pattern].T + LOG_SQRT_TWO_PI
+        peaks[rows] = -np.where(left.is_missing, logs, 0.0).sum(axis=0)
+    return peaks
+
+
 def draw_missing(normal: Normal, values: Floats, shares: Floats) -> Floats:
     """Fill in what is missing by a draw given the rest; `shares` are uniform random numbers, all [variable, row]."""
     drawn, scores = values.copy(), special_functions().ndtri(shares)
@@ -58,6 +72,11 @@ class _Left(NamedTuple):
     #: The means given what is known, [place, row]; of what is missing.
     means: Floats
 
+    @property
+    def is_missing(self) -> npt.NDArray[np.bool_]:
+        """Which are missing, [place, row]."""
+        return np.asarray(np.arange(len(self.order))[:, None] >= self.n_known)
+
     def in_place(self, numbers: Floats) -> Floats:
         """Return numbers by variable."""
         result = np.empty_like(numbers)
@@ -77,7 +96,7 @@ class _Left(NamedTuple):
     def drawn(self, scores: Floats) -> Floats:
         """Return draws of what is missing from standard normal numbers, which are by variable."""
         scores = np.take_along_axis(scores, self.order, axis=0)
-        scores[np.arange(len(scores))[:, None] < self.n_known] = 0.0
+        scores[~self.is_missing] = 0.0
         return _shifted(self.means, self.factors, self.pattern, scores, np.ones(len(self.pattern)))
 
 
@@ -94,9 +113,7 @@ def _left_of(normal: Normal, values: Floats) -> Iterator[tuple[Positions, _Left]
         order, n_known = orders[:, pattern], (width - patterns.sum(axis=0))[pattern]
         factors = triangles(normal.factor[orders.T])
         own_means, own_values = normal.mean[order], np.take_along_axis(values[:, rows], order, axis=0)
-        scores, scale = _solved(
-            factors, pattern, n_known, own_means, np.take_along_axis(values[:, rows], order, axis=0)
-        )
+        scores, scale = _solved(factors, pattern, n_known, own_means, own_values)
         yield rows, _Left(order, n_known, factors, pattern, _shifted(own_means, factors, pattern, scores, scale))
 
 

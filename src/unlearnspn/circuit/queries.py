@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import conditioning, dependence, moments
 from unlearnspn.circuit.batches import Batch
-from unlearnspn.circuit.domains import Domain
+from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, read_evidence
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
 from unlearnspn.identifying import warn_of
@@ -68,8 +68,9 @@ class Queries:
 
     def log_probability(self, event: Evidence, given: Evidence | None = None) -> float:
         """Return the log of `probability`, for events too improbable for a float."""
-        circuit = self.circuit_.condition(given)
-        constraints = read_evidence(event, circuit.domains)
+        constraints = read_evidence(event, self.circuit_.domains)
+        circuit, places = self._about(constraints, given)
+        constraints = {places[variable]: each for variable, each in constraints.items()}
         return min(0.0, float(conditioning.log_probabilities(circuit.layout, [constraints])[0]))
 
     def probability(self, event: Evidence, given: Evidence | None = None) -> float:
@@ -81,17 +82,22 @@ class Queries:
 
         That of a date is a date, that of a duration a duration.
         """
-        circuit = self.circuit_.condition(given)
+        domains = self.circuit_.domains
+        circuit, places = self._about(domains.variables(columns), given)
 
         def mean(name: Label) -> Any:
-            return circuit._value(circuit.domains.variable(name), circuit.moment({name: 1}))
+            place = places[domains.variable(name)]
+            return circuit._value(place, _moment(circuit, {place: 1}, central=False))
 
-        return _by_name(circuit, columns, mean)
+        return _by_name(domains, columns, mean)
 
     def variance(self, columns: Label | Sequence[Label], given: Evidence | None = None) -> Any:
         """Return the variance of a column; of several columns, a dictionary of them. Dates and times are in seconds."""
-        circuit = self.circuit_.condition(given)
-        return _by_name(circuit, columns, lambda name: circuit.moment({name: 2}, central=True))
+        domains = self.circuit_.domains
+        circuit, places = self._about(domains.variables(columns), given)
+        return _by_name(
+            domains, columns, lambda name: _moment(circuit, {places[domains.variable(name)]: 2}, central=True)
+        )
 
     def moment(self, powers: Mapping[Any, int], given: Evidence | None = None, central: bool = False) -> float:
         """Return the expectation of a product of powers of columns, about their means if `central`.
@@ -100,15 +106,28 @@ class Queries:
         of seconds here, dates from 1970 on. Categories never seen have no number, so those of these columns are taken
         to be known ones.
         """
-        circuit = self.circuit_.condition(given)
-        by_variable = {circuit.domains.variable(name): _power(name, power) for name, power in powers.items()}
-        variables = list(by_variable)
-        circuit = circuit._known(variables)
-        centres = dict.fromkeys(variables, 0.0)
-        if central:
-            means = moments.means(circuit.layout, circuit.domains, variables)
-            centres = dict(zip(variables, means.tolist(), strict=True))
-        return moments.moment(circuit.layout, circuit.domains, by_variable, centres)
+        domains = self.circuit_.domains
+        by_variable = {domains.variable(name): _power(name, power) for name, power in powers.items()}
+        circuit, places = self._about(by_variable, given)
+        return _moment(circuit, {places[variable]: power for variable, power in by_variable.items()}, central)
+
+    def _about(self, variables: Iterable[int], given: Evidence | None) -> tuple[Circuit, Mapping[int, int]]:
+        """Return a circuit given the evidence that has some columns at least, and where each stands in it.
+
+        What is left of joint normals given ranges is costly: the fewer of their columns, the less.
+        """
+        circuit = self.circuit_
+        constraints = read_evidence(given, circuit.domains)
+        if not constraints or not len(circuit.layout.normals):
+            return _condition(circuit, constraints, given), {variable: variable for variable in variables}
+        kept = sorted({*variables, *constraints})
+        places = {variable: place for place, variable in enumerate(kept)}
+        restricted = circuit._with_columns(conditioning.marginal(circuit.layout, kept), kept)
+        known = {places[variable]: each for variable, each in constraints.items()}
+        try:
+            return restricted._with_layout(conditioning.condition(restricted.layout, known)), places
+        except ImpossibleEvidenceError as error:
+            raise ImpossibleEvidenceError(f"{error}{_culprits(circuit, constraints, given)}") from None
 
     def sample(
         self, n: int = 1, given: Evidence | None = None, random_state: Any = None, *, within_span: bool = True
@@ -181,9 +200,20 @@ class Queries:
         return dependence.mutual_information(circuit.layout, circuit.domains, first, second, n_parts)
 
 
-def _by_name(circuit: Circuit, columns: Any, answer: Callable[[Label], Any]) -> Any:
+def _moment(circuit: Circuit, powers: Mapping[int, int], central: bool) -> float:
+    """Return the expectation of a product of powers of variables, about their means if `central`."""
+    variables = list(powers)
+    circuit = circuit._known(variables)
+    centres = dict.fromkeys(variables, 0.0)
+    if central:
+        means = moments.means(circuit.layout, circuit.domains, variables)
+        centres = dict(zip(variables, means.tolist(), strict=True))
+    return moments.moment(circuit.layout, circuit.domains, powers, centres)
+
+
+def _by_name(domains: Domains, columns: Any, answer: Callable[[Label], Any]) -> Any:
     """Return the answer for one column, or a dictionary of them for several."""
-    names = circuit.domains.column_names
+    names = domains.column_names
     if names.means_one(columns):
         return answer(columns)
     return {name: answer(name) for name in names.listed(columns)}
