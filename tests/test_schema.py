@@ -154,3 +154,17 @@ def test_missing_values_fit_any_kind():
     schema = Schema.of(read_table(table), "from_dtype", None)
     schema.check(read_table([[None, None, None]]))
     schema.check(read_table(pl.DataFrame({"n": [None], "t": [None], "b": [None]})))
+
+
+@pytest.mark.parametrize("missing", [[np.nan, np.nan], [None, None]])
+def test_a_column_without_a_value_fits_any_kind(missing):
+    frame = pd.DataFrame({"letter": ["a", "b"] * 20, "day": pd.date_range("2020-01-01", periods=40), "x": range(40)})
+    spn = SPN(min_rows=10).fit(frame)
+    for name in frame.columns:
+        rows = frame.iloc[:2].assign(**{name: missing})
+        expected = spn.marginal([other for other in frame.columns if other != name]).score_samples(
+            rows.drop(columns=name)
+        )
+        assert spn.score_samples(rows) == pytest.approx(expected)
+    spn.learn(frame.iloc[:2].assign(letter=[np.nan, np.nan]), ids=["p", "q"])
+    assert spn.verify()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from unlearnspn.errors import InvalidTableError, TextDatesWarning, listing, warn_outside
 from unlearnspn.hashing import fingerprint
-from unlearnspn.tables import Column, Family, Table
+from unlearnspn.tables import Column, Family, Table, empty_column
 from unlearnspn.tables.names import ColumnNames, Label
 from unlearnspn.tables.times import are_dates
 
@@ -94,6 +94,9 @@ class Schema:
         """Return a table with its columns in order, or raise unless it has the columns and kinds of the schema."""
         if table.named and table.names != self.names and sorted(table.names) == sorted(self.names):
             table = table.in_order(self.names)
+        if len(table.columns) == len(self.variables):
+            pairs = zip(self.variables, table.columns, strict=True)
+            table = replace(table, columns=[_empty_if_alien(column, variable) for variable, column in pairs])
         self.check(table)
         return table
 
@@ -111,6 +114,12 @@ class Schema:
                     f"column {variable.name!r} held {variable.family} values at fit and now holds "
                     f"{column.family} values ({column.odd_value(variable.family)}): convert it to the kind it had"
                 )
+
+
+def _empty_if_alien(column: Column, variable: Variable) -> Column:
+    """Return a column that has no value as one of no kind: most libraries call it one of numbers."""
+    is_alien = not variable.family.accepts(column.family)
+    return empty_column(column.name, len(column)) if is_alien and column.missing().all() else column
 
 
 def _warn_of_dates(column: Column) -> None:

@@ -1,7 +1,7 @@
 """Tables of all libraries: reading them, and giving answers as the kind of table that went in."""
 
 from unlearnspn.tables.cells import Category, Family, is_missing, token
-from unlearnspn.tables.columns import Column, Factor
+from unlearnspn.tables.columns import Column, Factor, empty_column
 from unlearnspn.tables.reading import (
     OpenTable,
     Table,
@@ -22,6 +22,7 @@ __all__ = [
     "Table",
     "column_meant",
     "cut_rows",
+    "empty_column",
     "is_column",
     "is_missing",
     "open_table",

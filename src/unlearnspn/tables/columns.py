@@ -207,11 +207,16 @@ def read_vector(name: str, vector: npt.NDArray[Any]) -> Column:
     raise _refusal(name, f"has type {vector.dtype}, which cannot be modelled", type(vector.dtype).__name__)
 
 
+def empty_column(name: str, n_rows: int) -> Column:
+    """Return a column without any value: it is of no kind."""
+    return Column(name, Family.EMPTY, np.full(n_rows, -1, np.int64), distinct=[])
+
+
 def read_objects(name: str, values: list[Any]) -> Column:
     """Read Python objects; what they are decides what the column is."""
     families = {_family(name, example) for example in _examples(values)}
     if not families:
-        return Column(name, Family.EMPTY, np.full(len(values), -1, np.int64), distinct=[])
+        return empty_column(name, len(values))
     if families == {Family.NUMBER}:
         return _read_numbers(name, values)
     if len(families) == 1 and (family := next(iter(families))).is_time:
