@@ -141,7 +141,9 @@ def derive_circuit(reference, units):
 
 def _derive(reference, node, units):
     if node.operation == "create leaf":
-        if len(node.scope) > 1:
+        column = reference.columns[node.scope[0]]
+        is_usual = column.is_numeric and column.usual is not None
+        if len(node.scope) > 1 or (is_usual and reference.settings.factorization != "naive"):
             return joint_leaf(reference, node, units)
         return leaf(reference, node.scope[0], node.rows, units)
     parts = [_derive(reference, child, units) for child in node.children]
@@ -397,7 +399,8 @@ class _Tree:
         probabilities = self._given(v, ())
         if self._is_simple(v):
             return self.units.unit("categorical", v, [log(p) for p in probabilities])
-        return self.units.mixture(*self.states_of_only())
+        parts, log_weights = self.states_of_only()
+        return parts[0] if len(parts) == 1 else self.units.mixture(parts, log_weights)
 
     def states_of_only(self):
         """Return what the only variable is like in each of its states, and how likely these are."""
@@ -439,7 +442,10 @@ class _Tree:
                 wide = 4.0 * column.scale
                 return self.units.unit("gaussian", v, column.centre, wide if math.isfinite(wide) else column.scale)
             values = [column.values[row] for row in self.rows if self.labels[v][row] == outcome]
-            return self.units.unit("gaussian", v, *gaussian(column, values, self.settings))
+            mean, std = gaussian(column, values, self.settings)
+            if column.is_on_grid and set(values) == {column.usual}:
+                std = min(std, 0.25 * column.unit)
+            return self.units.unit("gaussian", v, mean, std)
         if outcome is not None:
             certain = [0.0 if other == outcome else -math.inf for other in self.outcomes[v]]
             return self.units.unit("categorical", v, [*certain, -math.inf])

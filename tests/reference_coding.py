@@ -116,6 +116,8 @@ class Number:
     values: list
     n_bins: int
     key: int
+    #: What numbers are multiples of, if they have a grid.
+    unit: float = 1.0
     is_numeric: bool = True
     is_whole: bool = True
 
@@ -123,7 +125,9 @@ class Number:
         observed = [value for value in self.values if value is not None]
         self.scale, self.centre = scale_and_centre(observed)
         bins = crowd_of(observed, self.scale, self.centre) or (self.centre, self.scale)
-        self.edges = lay_edges(*bins, self.n_bins)
+        self.usual = usual_of(observed, self.scale, self.centre)
+        self.is_on_grid = all(math.fmod(value, self.unit) == 0.0 for value in observed)
+        self.edges = lay_edges(*bins, self.n_bins, self.usual)
         self.outcomes = list(range(len(self.edges) + 1))
         self.codes = [None if value is None else sum(e < value for e in self.edges) for value in self.values]
         self.features = [None if value is None else self._feature(value) for value in self.values]
@@ -204,6 +208,13 @@ def crowd_of(observed, scale, centre):
     return found
 
 
+def usual_of(observed, scale, centre):
+    """Return the value that more than half of the values are; None if there is none, or columns are out of bounds."""
+    value, number = _heaviest(observed)
+    within = 2.0**-300 < scale < 2.0**300 and abs(centre) < 2.0**300
+    return value + 0.0 if within and 2 * number > len(observed) else None
+
+
 def _heaviest(observed):
     return max(Counter(observed).items(), key=lambda item: item[1], default=(None, 0))
 
@@ -217,7 +228,9 @@ def _first_window(observed, width):
     return ends[0] - 3 if ends else None
 
 
-def lay_edges(centre, scale, n_bins):
+def lay_edges(centre, scale, n_bins, usual=None):
     steps = [step * (3.0 / (n_bins - 1)) for step in range(2 - n_bins, n_bins, 2)]
     edges = [centre + step * scale for step in steps]
+    if usual is not None:
+        edges += [math.nextafter(usual, -math.inf), usual]
     return sorted({edge for edge in edges if math.isfinite(edge)})

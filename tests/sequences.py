@@ -37,6 +37,8 @@ NUMERIC_POOLS = [
     # Some of these lie so close together that bins are laid there, until a few leave or come.
     [i / 16 for i in range(9)] + [1e4, -3e4],
     [0.0] * 12 + [100.0 + i / 64 for i in range(9)] + [1e6],
+    # Most have nothing, and few a fraction.
+    [0.0] * 12 + [100.0, 250.0, -999.0] * 2 + [0.5, None],
     [2.0 ** (i / 2) for i in range(50)],
 ]
 CATEGORY_POOLS = [

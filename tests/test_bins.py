@@ -12,7 +12,13 @@ from unlearnspn.leaves.tree_statistics import gather_statistics
 from unlearnspn.statistics.moments import Moments
 
 numbers = st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0])), min_size=12, max_size=30)
-defaults = BinDefaults(np.array([0.25, 0.0, 0.5]), np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]))
+USUAL = 1.0, np.nan, 0.0
+defaults = BinDefaults(
+    np.array([0.25, 0.0, 0.5]),
+    np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]),
+    np.array(USUAL),
+    np.array([0.125, 0.0, 0.0625]),
+)
 
 
 def three_columns(one, other):
@@ -48,7 +54,9 @@ def expected_parameters(data, rows):
         starts.append(len(lines))
         if data.records.is_numeric[v]:
             known = [each for each in by_hand(data, rows, v) if each.n]
-            lines += [(each.mean(), max(each.std(), defaults.least_stds[v])) for each in known]
+            for each in known:
+                is_usual = each.spread() == 0 and each.mean() == USUAL[v]
+                lines.append((each.mean(), max(each.std(), (defaults.least_stds, defaults.usual_stds)[is_usual][v])))
             lines.append(tuple(defaults.elsewhere[v]))
     return [[-np.inf, np.inf, 0.0, *line] for line in lines], starts
 
@@ -65,7 +73,7 @@ def test_gaussians_are_those_of_the_values_in_each_bin(one, other):
 @pytest.mark.parametrize("unit", [5e-324, 1e-300])
 def test_what_compiled_code_leaves_open_is_known_all_the_same(unit):
     data = three_columns([unit * number for number in range(40)], [float(number % 7) for number in range(40)])
-    rows, nothing = data.records.rows, BinDefaults(np.zeros(3), defaults.elsewhere)
+    rows, nothing = data.records.rows, defaults._replace(least_stds=np.zeros(3))
     parameters, _ = bin_parameters(gather_statistics(data, rows).in_bins, data.scope, columns_of(data), nothing)
     known = [each for each in by_hand(data, rows, 0) if each.n]
     assert parameters[: len(known), 3:].tolist() == [[each.mean(), each.std()] for each in known]
@@ -77,7 +85,10 @@ def test_without_numbers_there_are_no_bins():
     statistics = gather_statistics(data, data.records.rows)
     assert statistics.in_bins.size == 0
     parameters, starts = bin_parameters(
-        statistics.in_bins, data.scope, statistics.columns, BinDefaults(np.zeros(2), np.zeros((2, 2)))
+        statistics.in_bins,
+        data.scope,
+        statistics.columns,
+        BinDefaults(np.zeros(2), np.zeros((2, 2)), np.full(2, np.nan), np.zeros(2)),
     )
     assert (parameters.shape, starts.tolist()) == ((0, 5), [0, 0])
 

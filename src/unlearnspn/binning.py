@@ -2,7 +2,8 @@
 
 Centre and scale are those of the whole column, from its exact mean and deviation. A few values far away, or a long
 tail, make that scale so large that all others share a bin: then the lattice is laid where three quarters of the values
-lie close together, the crowd.
+lie close together, the crowd. A value that more than half of the records have has a bin of its own, as zero where most
+have nothing.
 """
 
 from __future__ import annotations
@@ -35,17 +36,23 @@ class Crowd(NamedTuple):
 
     centre: float
     scale: float
+    #: The value that more than half of the values are, if one is.
+    usual: float | None = None
 
 
-def lay_edges(centre: float, scale: float, n_bins: int) -> Floats:
-    """Return the edges of so many bins.
+def lay_edges(centre: float, scale: float, n_bins: int, usual: float | None = None) -> Floats:
+    """Return the edges of so many bins, and those between which there is just a usual value.
 
     >>> lay_edges(10.0, 2.0, 4).tolist()
     [6.0, 10.0, 14.0]
+    >>> lay_edges(10.0, 2.0, 4, 9.0).tolist()
+    [6.0, 8.999999999999998, 9.0, 10.0, 14.0]
     """
     steps = np.arange(2 - n_bins, n_bins, 2) * (REACH / (n_bins - 1))
     with np.errstate(over="ignore"):
         edges = centre + steps * scale
+        if usual is not None:
+            edges = np.sort(np.append(edges, [np.nextafter(usual, -np.inf), usual]))
     edges = edges[np.isfinite(edges)]
     differs: npt.NDArray[np.bool_] = np.ones(len(edges), np.bool_)
     differs[1:] = edges[1:] != edges[:-1]
@@ -66,24 +73,27 @@ def find_crowd(values: Floats, centre: float, scale: float) -> tuple[Crowd, int]
     values, width = values[~np.isnan(values)], scale * _WIDEST
     start = float(np.floor(centre / width)) - _N_CELLS // 2
     cells = count_cells(values, width, start, _N_CELLS)
-    slack, heaviest = values.size - 2 * int(cells.max()), None
+    slack, heaviest, usual = values.size - 2 * int(cells.max()), None, None
     if slack < 0:
         heaviest = value, number, most = _heaviest(values)
-        if 4 * number >= 3 * values.size:
-            return Crowd(centre, scale), _changes_to_lose(4 * number - 3 * values.size)
-        slack = min(abs(2 * most - values.size) - 1, _changes_to_reach(4 * most - 3 * values.size))
         if 2 * number > values.size:
+            usual = value + 0.0  # one of both zeros
+        if 4 * number >= 3 * values.size:
+            return Crowd(centre, scale, usual), _changes_to_lose(4 * number - 3 * values.size)
+        slack = min(abs(2 * most - values.size) - 1, _changes_to_reach(4 * most - 3 * values.size))
+        if usual is not None:
             values, heaviest = values[values != value], None
             cells = count_cells(values, width, start, _N_CELLS)
     margins = _margins(cells, values.size)
     slack = min(slack, _changes_until_another_reaches(margins))
     if margins.max() < 0:
-        return Crowd(centre, scale), slack
+        return Crowd(centre, scale, usual), slack
     _, number, most = heaviest or _heaviest(values)
     if 4 * number >= 3 * values.size:
-        return Crowd(centre, scale), min(slack, _changes_to_lose(4 * number - 3 * values.size))
+        return Crowd(centre, scale, usual), min(slack, _changes_to_lose(4 * number - 3 * values.size))
     slack = min(slack, _changes_to_reach(4 * most - 3 * values.size))
-    return _narrow_down(values, width, start, margins, slack)
+    crowd, slack = _narrow_down(values, width, start, margins, slack)
+    return crowd._replace(usual=usual), slack
 
 
 def _narrow_down(values: Floats, width: float, start: float, margins: Counts, slack: int) -> tuple[Crowd, int]:

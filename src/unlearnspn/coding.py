@@ -36,8 +36,10 @@ FEATURE_LIMIT = number_codes.FEATURE_LIMIT
 FEATURE_MISSING = number_codes.FEATURE_MISSING
 #: Categorical columns with more categories than this are grouped by hash for the decisions about structure.
 MAX_GROUPS = 32
-#: A code is a byte, and one of them is for missing values.
-MOST_BINS = 254
+#: A code is a byte; one of them is for missing values, and a usual value has a bin of its own between two others.
+MOST_BINS = 252
+#: The deviation of a usual value in steps of its column: 95 % of what is drawn is nearer to it than to another.
+_USUAL_STD = 0.25
 
 CENTRE_SPACING = 2.0
 SMALLEST_SCALE = 2.0**-1022
@@ -69,20 +71,40 @@ class NumericCoder:
     edges: Floats
     #: A fingerprint for each code.
     prints: Keys
+    #: The value that more than half of the records have, if there is one.
+    usual: float | None = None
+    #: What values may be multiples of, and whether there is a usual value and all of them are.
+    unit: float = 1.0
+    on_grid: bool = False
 
     @classmethod
-    def learn(cls, key: int, values: Floats, n_bins: int, moments: Moments) -> tuple[NumericCoder, int]:
+    def learn(
+        cls, key: int, values: Floats, n_bins: int, moments: Moments, unit: float = 1.0
+    ) -> tuple[NumericCoder, int]:
         """Learn from a whole column and its moments; return the slack as well, see `find_crowd`."""
         scale, centre = _scale_and_centre(moments)
         crowd, slack = find_crowd(values, centre, scale)
-        edges = lay_edges(crowd.centre, crowd.scale, n_bins)
-        return cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2)), slack
+        edges = lay_edges(crowd.centre, crowd.scale, n_bins, crowd.usual)
+        coder = cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2), crowd.usual, unit)
+        return coder.looking_again(values), slack
+
+    def looking_again(self, values: Floats) -> NumericCoder:
+        """Return the coder that knows whether all values of the column are on a grid."""
+        if self.usual is None:
+            return self
+        on_grid = not are_between(values, self.unit).any()
+        return self if on_grid == self.on_grid else replace(self, on_grid=on_grid)
+
+    @property
+    def usual_std(self) -> float:
+        """The standard deviation of the usual value, infinite where the column has no grid."""
+        return _USUAL_STD * self.unit if self.on_grid else math.inf
 
     def revise(self, moments: Moments, slack: int, remaining: Callable[[], Floats]) -> tuple[NumericCoder, int]:
         """Take the moments there will be, and what is left of the slack."""
         if slack >= 0 and _scale_and_centre(moments) == (self.scale, self.centre):
             return self, slack
-        return NumericCoder.learn(self.key, remaining(), self.n_bins, moments)
+        return NumericCoder.learn(self.key, remaining(), self.n_bins, moments, self.unit)
 
     @property
     def n_codes(self) -> int:
@@ -117,17 +139,25 @@ class NumericCoder:
     def codes_like(self, other: NumericCoder) -> bool:
         """Tell whether both coders give every value the same code and feature."""
         same_edges = self.edges is other.edges or np.array_equal(self.edges, other.edges)
-        return same_edges and self.scale == other.scale and self.centre == other.centre
+        same_scale = self.scale == other.scale and self.centre == other.centre
+        return same_edges and same_scale and self.usual == other.usual
 
     @cached_property
     def released(self) -> bytes:
-        """Fingerprint of what the released model shows of this column: centre and scale."""
-        return struct.pack("<dd", self.centre, self.scale)
+        """Fingerprint of what the released model shows of this column: centre and scale, and its usual value."""
+        usual = b"" if self.usual is None else struct.pack("<d?", self.usual, self.on_grid)
+        return struct.pack("<dd", self.centre, self.scale) + usual
 
     @cached_property
     def kept(self) -> bytes:
         """Fingerprint of everything kept."""
         return self.edges.tobytes()
+
+
+def are_between(values: Floats, unit: float | Floats) -> npt.NDArray[np.bool_]:
+    """Tell which values are no multiples of a unit; what is missing is nothing in between."""
+    between: npt.NDArray[np.bool_] = np.mod(values, unit) > 0.0
+    return between
 
 
 def _scale_and_centre(moments: Moments) -> tuple[float, float]:
@@ -357,6 +387,17 @@ class Encoding:
         """Fingerprint of everything kept."""
         numeric = [coder.kept for coder in self.coders if isinstance(coder, NumericCoder)]
         return fingerprint([self.released, *numeric])
+
+    @cached_property
+    def usual(self) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.bool_]]:
+        """The variables that have a usual value, with the unit of each, and whether all values are multiples of it."""
+        found = [(v, coder) for v, coder in enumerate(self.coders) if isinstance(coder, NumericCoder)]
+        found = [(v, coder) for v, coder in found if coder.usual is not None]
+        return (
+            np.array([v for v, _ in found], np.int64),
+            np.array([coder.unit for _, coder in found]),
+            np.array([coder.on_grid for _, coder in found], np.bool_),
+        )
 
     def coming_from(self, before: Encoding) -> Encoding:
         """Return this encoding with the fingerprints of categories that are about to vanish still in place."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from unlearnspn.coding import (
     Floats,
     Levels,
     NumericCoder,
+    are_between,
 )
 from unlearnspn.errors import RecordIdError
 from unlearnspn.extremes import Extremes
@@ -395,7 +396,8 @@ class Records:
             add_values(totals.sums, int(totals.starts[v]), bits, rows, place, totals.window(v), 1)
             values = self.values[rows, place]
             key, moments = _variable_key(v), totals.moments(v)
-            coders[v], totals.slack[v] = NumericCoder.learn(key, values, self.n_bins, moments)
+            unit = DAY if self.schema.variables[v].family is Family.DATE else 1.0
+            coders[v], totals.slack[v] = NumericCoder.learn(key, values, self.n_bins, moments, unit)
 
         _for_each(total, np.flatnonzero(self.is_numeric).tolist(), rows.size > _MANY)
 
@@ -436,13 +438,28 @@ class Records:
         totals, bits = before.copied(), self.values.view(np.int64)
         columns = encoding.columns(self.is_numeric, self.place)
         found = np.zeros(len(columns), np.uint8)
-        if shift_totals(columns, bits, self.levels, minus, plus, totals, found):
+        are_sure = shift_totals(columns, bits, self.levels, minus, plus, totals, found)
+        regridded = self._find_regridded(encoding, minus, plus)
+        if are_sure and not regridded:
             return encoding, totals
         totals = relaid(totals, before, found, bits, self.place, minus, plus)
         coders = list(encoding.coders)
         for v in np.flatnonzero(found).tolist():
             coders[v] = self._revise_coder(coders[v], v, encoding, totals, minus, plus)
+        for v in regridded:
+            remaining = self.values[self.rows_after(minus, plus), self.place[v]]
+            coders[v] = cast(NumericCoder, coders[v]).looking_again(remaining)
         return _with_coders(encoding, totals, coders)
+
+    def _find_regridded(self, encoding: Encoding, minus: Rows, plus: Rows) -> list[int]:
+        """Return the columns with a usual value whose grid a change may take away, or give back."""
+        variables, units, on_grid = encoding.usual
+        if variables.size == 0:
+            return []
+        places = self.place[variables]
+        breaks, mends = (are_between(self.values[np.ix_(rows, places)], units).any(axis=0) for rows in (plus, minus))
+        found: list[int] = variables[np.where(on_grid, breaks, mends)].tolist()
+        return found
 
     def _revise_coder(self, coder: Coder, v: int, encoding: Encoding, totals: Totals, minus: Rows, plus: Rows) -> Coder:
         """Return a column's coder for the records as they will be; the same one if it needs no change."""

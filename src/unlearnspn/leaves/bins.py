@@ -164,6 +164,9 @@ class BinDefaults(NamedTuple):
     least_stds: Floats
     #: Mean and deviation in bins that no record has.
     elsewhere: Floats
+    #: The value that more than half of the records have, or NaN, and its least deviation.
+    usual: Floats
+    usual_stds: Floats
 
 
 def bin_parameters(words: Words, scope: Scope, columns: BinColumns, defaults: BinDefaults) -> tuple[Floats, Counts]:
@@ -189,6 +192,8 @@ def _bin_parameters(words: Words, scope: Scope, columns: BinColumns, defaults: B
         columns.windows,
         defaults.least_stds,
         defaults.elsewhere,
+        defaults.usual,
+        defaults.usual_stds,
         lines[:, OWN:],
         starts,
     )
@@ -204,6 +209,8 @@ def _write_gaussians(
     windows: const_int64[:, ::1],
     least_stds: const_float64[::1],
     elsewhere: const_float64[:, ::1],
+    usual: const_float64[::1],
+    usual_stds: const_float64[::1],
     gaussians: cython.double[:, :],
     starts: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
@@ -214,6 +221,8 @@ def _write_gaussians(
     v: cython.Py_ssize_t
     window: Limbs
     found: MeanAndStd
+    is_usual: cython.bint
+    least: cython.double
     with cython.nogil:
         for i in range(scope.shape[0]):
             v = scope[i]
@@ -225,8 +234,10 @@ def _write_gaussians(
                 if words[at] > 0:
                     found = rounded_moments(cython.address(words[at]), window)
                     gaussians[line, 0] = found.mean
+                    is_usual = found.std == 0.0 and found.mean == usual[v]
+                    least = usual_stds[v] if is_usual else least_stds[v]
                     # A deviation that is NaN stays so.
-                    gaussians[line, 1] = least_stds[v] if found.std < least_stds[v] else found.std
+                    gaussians[line, 1] = least if found.std < least else found.std
                     line += 1
                 at += _n_words(window)
             gaussians[line, 0], gaussians[line, 1] = elsewhere[v, 0], elsewhere[v, 1]
@@ -238,7 +249,10 @@ def _exact_parameters(words: Words, scope: Scope, columns: BinColumns, defaults:
     """Return the same parameters, all of them known, by integers of arbitrary size."""
     parameters = []
     for v, window, lines in lines_of_bins(words, scope, columns):
-        least = float(defaults.least_stds[v])
-        gaussians = [(mean, max(std, least)) for mean, std in window.means_and_stds(lines)]
+        least, usual, usual_std = (float(own[v]) for own in (defaults.least_stds, defaults.usual, defaults.usual_stds))
+        gaussians = [
+            (mean, usual_std if std == 0.0 and mean == usual else max(std, least))
+            for mean, std in window.means_and_stds(lines)
+        ]
         parameters += [numeric_parameters(*own) for own in (*gaussians, defaults.elsewhere[v].tolist())]
     return np.array(parameters)

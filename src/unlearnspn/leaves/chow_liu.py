@@ -69,7 +69,10 @@ class ChowLiu:
 
     The outcomes of a number are the bins of its column. In a bin that some record has, it is normal, with mean and
     deviation of the values there (the leaf's least deviation holds here, too). In all others and in what was never seen
-    together, it is normal around the column's centre, four times as wide as its scale.
+    together, it is normal around the column's centre, four times as wide as its scale. A value that more than half of
+    the records have has a bin of its own; its least deviation is a quarter where all numbers are whole, and a quarter
+    of a day where no date has a time, unless the leaf's is less. A number with such a value is a tree also where it is
+    alone.
 
     Numbers that are linearly related stand beside the tree and are jointly normal: those of which another number tells
     more by a line than any category does, each of them after its penalty. Each depends linearly on up to `order`
@@ -250,12 +253,15 @@ class TreeLeaf:
         return Outcomes(tuple(range(n_bins)), np.arange(n_bins), UNSEEN)
 
     def _bin_defaults(self, data: Slice) -> BinDefaults:
-        """Return the least deviation of numbers, and what they are like in bins that no record has."""
-        defaults = BinDefaults(np.zeros(len(self.leaves)), np.zeros((len(self.leaves), 2)))
+        """Return the least deviation of numbers, what they are like in bins that no record has, and usual values."""
+        n = len(self.leaves)
+        defaults = BinDefaults(np.zeros(n), np.zeros((n, 2)), np.full(n, np.nan), np.zeros(n))
         for v, leaf in enumerate(self.leaves):
             if type(leaf) is Gaussian:
                 coder = data.encoding.numeric(v)
                 defaults.least_stds[v], defaults.elsewhere[v] = leaf.least_std(coder), background_parameters(coder)
+                if coder.usual is not None:
+                    defaults.usual[v], defaults.usual_stds[v] = coder.usual, min(leaf.least_std(coder), coder.usual_std)
         return defaults
 
     def _readable_tree(self, tree: Tree, data: Slice) -> dict[str, Any]:

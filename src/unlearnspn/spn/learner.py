@@ -78,7 +78,18 @@ class Learner:
 
     def leaf(self, scope: Scope) -> LearnedDistribution[Any]:
         """Return the distribution that a leaf over some variables has."""
-        return self.leaves[int(scope[0])] if scope.size == 1 else self.joint_leaf
+        return self.joint_leaf if self.is_tree(scope) else self.leaves[int(scope[0])]
+
+    def is_tree(self, scope: Scope) -> bool:
+        """Tell whether a leaf over some variables is a tree: several, or a number with a usual value."""
+        return scope.size > 1 or bool(self._is_tree_alone[scope[0]])
+
+    @cached_property
+    def _is_tree_alone(self) -> Flags:
+        """Which variables are trees by themselves: a usual value has a bin of its own there."""
+        alone = np.zeros(len(self.leaves), np.bool_)
+        alone[self.encoding.usual[0]] = True
+        return np.asarray(alone & self._takes_part)
 
     def must_split(self, scope: Scope) -> bool:
         """Tell whether some variables must not be factorized yet, because the class to be predicted is among them."""
@@ -92,11 +103,11 @@ class Learner:
     # -- leaves ----------------------------------------------------------------------------------------------------
 
     def learn_factor(self, scope: Scope, rows: Rows) -> Factor:
-        """CreateLeaf: learn the distribution of one variable, or of several in a tree; of these, hashes are kept.
+        """CreateLeaf: learn the distribution of one variable, or that of a tree, of which hashes are kept.
 
         A leaf has no choices of its own, so it needs no key of its own.
         """
-        if scope.size > 1:
+        if self.is_tree(scope):
             return Factor(scope, TreeHashes.learn(self.coded, scope, rows))
         variable = int(scope[0])
         if self.is_counted[variable]:

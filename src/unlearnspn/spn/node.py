@@ -15,6 +15,7 @@ from unlearnspn.rows.row_set import RowSet
 from unlearnspn.slices import Rows, Scope
 from unlearnspn.spn.operations import Operation
 from unlearnspn.statistics.marginals import Marginals
+from unlearnspn.statistics.trees import TreeHashes
 
 Flags = npt.NDArray[np.uint8]
 
@@ -77,8 +78,8 @@ class Factor:
     def __init__(self, scope: Scope, statistics: Any) -> None:
         self.scope = scope
         self.statistics = statistics
-        self.is_tree = scope.size > 1
-        #: The only variable, or the first of a tree.
+        self.is_tree = isinstance(statistics, TreeHashes)
+        #: The only variable, or the first of several.
         self.variable = scope[0]
 
     def __reduce__(self) -> tuple[type[Factor], tuple[Scope, Any]]:
