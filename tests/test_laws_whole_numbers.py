@@ -67,7 +67,7 @@ def test_probabilities_of_values_sum_to_one_and_make_the_moments(case):
     conditional = model.condition(known)
     masses = np.array([conditional.probability({name: int(value)}) for value in VALUES])
     for value in (0, 1, int(VALUES[masses.argmax()])):
-        assert model.probability({name: value}, given=known) == masses[VALUES == value]
+        assert model.probability({name: value}, given=known) == masses[value == VALUES]
     assert masses.sum() == pytest.approx(1.0, abs=1e-6)
     outside = {name: Range(above=int(VALUES[-1]))}
     assert masses.sum() + model.probability(outside, given=known) == pytest.approx(1.0, abs=1e-9)
