@@ -4,12 +4,12 @@ It shares nothing with what it checks but the arrays of the layout.
 """
 
 import math
+from collections import defaultdict
 from itertools import pairwise
 
 import numpy as np
 from scipy import stats
 from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
 
 from unlearnspn import Range
 from unlearnspn.circuit.expressions import Unit
@@ -59,20 +59,19 @@ class BruteForce:
         """Return the probability that a numeric column is at most each value."""
         return np.exp(self.log_density({self.names.index(name): np.asarray(values, float)}, _input_below))
 
-    def log_density(self, known, input_value=None, mix=lambda terms: logsumexp(terms, axis=0)):
+    def log_density(self, known, input_value=None, mix=np.logaddexp.reduce):
         """Return log-densities, given arrays of numbers (NaN: missing) or places (-1) of some variables."""
         input_value = input_value or _input
         layout, shape = self.layout, np.broadcast_shapes(*(array.shape for array in known.values()), ())
+        inputs = self._inputs(known, input_value)
         done = []
         for u in range(len(layout)):
             unit = Unit(layout.units[u])
             children = [done[child] for child in layout.children_of(u)]
             if unit is Unit.SUM:
                 weights = layout.log_weights[layout.child_starts[u] : layout.child_starts[u + 1]]
-                terms = [
-                    np.broadcast_to(child, shape) + weight for child, weight in zip(children, weights, strict=True)
-                ]
-                done.append(mix(terms))
+                children = np.broadcast_arrays(*children)
+                done.append(mix([child + weight for child, weight in zip(children, weights, strict=True)]))
             elif unit is Unit.PRODUCT:
                 done.append(sum(children, np.zeros(())))
             elif unit is Unit.TREE:
@@ -80,9 +79,25 @@ class BruteForce:
             elif unit is Unit.NORMAL:
                 done.append(self._normal(u).log_density(known, shape, input_value))
             else:
-                values = known.get(int(layout.variables[u]))
-                done.append(np.zeros(()) if values is None else input_value(unit, layout.parameters_of(u), values))
+                done.append(inputs.get(u, np.zeros(())))
         return np.broadcast_to(done[-1], shape)
+
+    def _inputs(self, known, input_value):
+        """Return what each input says of what is known: SciPy is asked once for inputs of one kind and column."""
+        alike = defaultdict(list)
+        for u in np.flatnonzero(np.isin(self.layout.variables, list(known))).tolist():
+            unit, line = Unit(self.layout.units[u]), self.layout.parameters_of(u)
+            which = np.isfinite(line[[LOW, HIGH]]).any() if unit in _OF_SCIPY else u
+            alike[unit, int(self.layout.variables[u]), int(which)].append((u, line))
+        done = {}
+        for (unit, v, _), members in alike.items():
+            units, lines = zip(*members, strict=True)
+            if unit in _OF_SCIPY:
+                lines = np.array(lines).T.reshape(-1, len(units), *[1] * known[v].ndim)
+                done.update(zip(units, input_value(unit, lines, known[v]), strict=True))
+            else:
+                done[units[0]] = input_value(unit, lines[0], known[v])
+        return done
 
     # -- sums and integrals ----------------------------------------------------------------------------------------
 
@@ -91,21 +106,26 @@ class BruteForce:
 
         A number stands for itself, so that what comes out is a density in it.
         """
+        masses, named = self._masses(wanted)
+        return math.fsum((masses * function(**named)).ravel().tolist())
+
+    def mean(self, function, columns, given):
+        """Return the expectation of a function of some columns, whose categories are known ones."""
+        masses, named = self._masses({**given, **{name: self._known(name, given.get(name)) for name in columns}})
+        return math.fsum((masses * function(**named)).ravel().tolist()) / math.fsum(masses.ravel().tolist())
+
+    def _masses(self, wanted):
+        """Return densities times weights on the grid of what is wanted, and by name the sides of the grid."""
         points = {self.names.index(name): each for name, each in wanted.items() if isinstance(each, int | float)}
         sides = [self._alternatives(self.names.index(name), each, points) for name, each in wanted.items()]
-        grids = np.meshgrid(*(values for values, _ in sides), indexing="ij") if sides else []
+        grids = np.meshgrid(*(values for values, _ in sides), indexing="ij", sparse=True) if sides else []
         weights = np.ones(())
         for side, (_, own) in enumerate(sides):
             weights = weights * own.reshape([-1 if axis == side else 1 for axis in range(len(sides))])
         variables = [self.names.index(name) for name in wanted]
         densities = np.exp(self.log_density(dict(zip(variables, grids, strict=True))))
         named = {name: self._readable(v, grid) for name, v, grid in zip(wanted, variables, grids, strict=True)}
-        return math.fsum((weights * densities * function(**named)).ravel().tolist())
-
-    def mean(self, function, columns, given):
-        """Return the expectation of a function of some columns, whose categories are known ones."""
-        wanted = {**given, **{name: self._known(name, given.get(name)) for name in columns}}
-        return self.total(wanted, function) / self.total(wanted)
+        return weights * densities, named
 
     def _known(self, name, wanted):
         column = self.columns[self.names.index(name)]
@@ -223,9 +243,9 @@ class _Normal:
         missing = np.full(shape, np.nan)
         values = np.array([np.broadcast_to(known.get(v, missing), shape).ravel() for v in self.variables], float)
         result = np.zeros(values.shape[1])
-        patterns, owners = np.unique(~np.isnan(values), axis=1, return_inverse=True)
-        for number, pattern in enumerate(patterns.T):
-            rows, own = np.flatnonzero(owners.ravel() == number), np.flatnonzero(pattern)
+        patterns = (~np.isnan(values)).T @ (1 << np.arange(len(values)))
+        for pattern in np.unique(patterns).tolist():
+            rows, own = np.flatnonzero(patterns == pattern), np.flatnonzero(pattern >> np.arange(len(values)) & 1)
             factor, n = self.turned(own.tolist()), own.size
             distances = values[np.ix_(own, rows)] - self.mean[own, None]
             scores = solve_triangular(factor[:n, :n], distances, lower=True, check_finite=False) if n else distances
@@ -276,6 +296,10 @@ class _Bins:
         return np.log(below @ np.exp(densities))
 
 
+#: Inputs whose distribution SciPy has, so that it takes the parameters of several at once.
+_OF_SCIPY = {Unit.GAUSSIAN, Unit.EXPONENTIAL, Unit.LOG_NORMAL, Unit.POISSON}
+
+
 def _own(unit, line):
     """Return the distribution that an input had before it was cut off, and its parameters."""
     own = line[OWN:]
@@ -284,7 +308,7 @@ def _own(unit, line):
     if unit is Unit.EXPONENTIAL:
         return stats.expon, (0.0, own[0])
     if unit is Unit.LOG_NORMAL:
-        return stats.lognorm, (own[1], 0.0, math.exp(own[0]))
+        return stats.lognorm, (own[1], 0.0, np.exp(own[0]))
     if unit is Unit.POISSON:
         return stats.poisson, (own[0],)
     assert unit is Unit.HISTOGRAM
@@ -299,7 +323,7 @@ def _input(unit, line, values):
     (own, parameters), low, high = _own(unit, line), line[LOW], line[HIGH]
     with np.errstate(divide="ignore", invalid="ignore"):
         result = own.logpmf(values, *parameters) if unit is Unit.POISSON else own.logpdf(values, *parameters)
-        if math.isfinite(low) or math.isfinite(high):
+        if np.isfinite(low).any() or np.isfinite(high).any():
             below = np.nextafter(low, -np.inf) if unit is Unit.POISSON else low
             result = result - _log_between(own, parameters, below, high)
     result = np.where((values < low) | (values > high), -np.inf, result)
@@ -322,12 +346,12 @@ def _mode(unit, line):
     modes = {
         Unit.GAUSSIAN: lambda: own[0],
         Unit.EXPONENTIAL: lambda: 0.0,
-        Unit.LOG_NORMAL: lambda: math.exp(own[0] - own[1] ** 2),
-        Unit.POISSON: lambda: math.floor(own[0]),
+        Unit.LOG_NORMAL: lambda: np.exp(own[0] - own[1] ** 2),
+        Unit.POISSON: lambda: np.floor(own[0]),
         Unit.POINT: lambda: low,
     }
     if unit is Unit.POISSON:
-        low, high = math.ceil(max(low, 0.0)), np.floor(high)
+        low, high = np.ceil(np.maximum(low, 0.0)), np.floor(high)
     return np.clip(modes[unit](), low, high)
 
 
@@ -337,7 +361,7 @@ def _input_below(unit, line, values):
         return np.where(values >= line[LOW], 0.0, -np.inf)
     (own, parameters), low, high = _own(unit, line), line[LOW], line[HIGH]
     with np.errstate(divide="ignore", invalid="ignore"):
-        if math.isinf(low) and math.isinf(high):
+        if np.isinf(low).all() and np.isinf(high).all():
             return own.logcdf(values, *parameters)
         below = np.nextafter(low, -np.inf) if unit is Unit.POISSON else low
         part = _log_between(own, parameters, below, np.clip(values, low, high))

@@ -102,9 +102,9 @@ def _of_normal(normal: Normal, constraints: Constraints) -> Constraints:
 def stacks(layout: Layout, members: Members) -> Iterator[tuple[Unit, npt.NDArray[np.int64], Floats]]:
     """Group inputs by kind and number of parameters: yield the kind, their positions, and a line for each."""
     lengths = layout.parameter_starts[members + 1] - layout.parameter_starts[members]
-    groups = np.stack([layout.units[members].astype(np.int64), lengths])
-    for unit, length in np.unique(groups, axis=1).T.tolist():
-        positions = np.flatnonzero((groups[0] == unit) & (groups[1] == length))
+    units = layout.units[members]
+    for unit, length in sorted(set(zip(units.tolist(), lengths.tolist(), strict=True))):
+        positions = np.flatnonzero((units == unit) & (lengths == length))
         starts = layout.parameter_starts[members[positions]]
         yield Unit(unit), positions, layout.parameters[starts[:, None] + np.arange(length)]
 

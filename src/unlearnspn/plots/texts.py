@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 ELLIPSIS = "…"
@@ -42,11 +43,11 @@ def list_names(names: Sequence[str], width: Callable[[str], float], room: float)
     ''
     """
     short = [shorten(name) for name in names]
-    for shown in range(len(short), 0, -1):
-        text = ", ".join(short[:shown] + [ELLIPSIS] * (shown < len(short)))
-        if width(text) <= room:
-            return text
-    return ""
+    if width(everything := ", ".join(short)) <= room:
+        return everything
+    lists = [", ".join([*short[:shown], ELLIPSIS]) for shown in range(1, len(short))]
+    shown = bisect_right(lists, room, key=width)
+    return lists[shown - 1] if shown else ""
 
 
 def cut(text: str, width: Callable[[str], float], room: float) -> str:
@@ -57,7 +58,5 @@ def cut(text: str, width: Callable[[str], float], room: float) -> str:
     """
     if width(text) <= room:
         return text
-    for length in range(len(text) - 1, 0, -1):
-        if width(text[:length] + ELLIPSIS) <= room:
-            return text[:length] + ELLIPSIS
-    return ELLIPSIS
+    length = bisect_right(range(1, len(text)), room, key=lambda length: width(text[:length] + ELLIPSIS))
+    return text[:length] + ELLIPSIS

@@ -8,6 +8,7 @@ high - low, which the caller knows more precisely than the scores tell.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -102,13 +103,14 @@ def reach(score: Floats, negligible: float | Floats) -> Floats:
 
 
 def _limited(scores: Floats) -> Floats:
-    return np.clip(scores, -_FARTHEST, _FARTHEST)
+    return np.minimum(np.maximum(scores, -_FARTHEST), _FARTHEST)  # np.clip takes twice as long for a few
 
 
 def _is_around(low: Floats, high: Floats) -> npt.NDArray[np.bool_]:
     return (low < 0.0) & (high > 0.0)
 
 
+@cache
 def special_functions() -> Any:
     """Return `scipy.special`, which is imported once a question needs it."""
     from scipy import special  # noqa: PLC0415
