@@ -209,10 +209,10 @@ def crowd_of(observed, scale, centre):
 
 
 def usual_of(observed, scale, centre):
-    """Return the value that more than half of the values are; None if there is none, or columns are out of bounds."""
+    """Return the value that more than half of the values are, but not all; None if the column is out of bounds."""
     value, number = _heaviest(observed)
     within = 2.0**-300 < scale < 2.0**300 and abs(centre) < 2.0**300
-    return value + 0.0 if within and 2 * number > len(observed) else None
+    return value + 0.0 if within and 2 * number > len(observed) > number else None
 
 
 def _heaviest(observed):

@@ -71,7 +71,9 @@ class NumericCoder:
     edges: Floats
     #: A fingerprint for each code.
     prints: Keys
-    #: The value that more than half of the records have, if there is one.
+    #: Whether there are two different values.
+    varies: bool
+    #: The value that more than half of the records have, if there is one, and another.
     usual: float | None = None
     #: What values may be multiples of, and whether there is a usual value and all of them are.
     unit: float = 1.0
@@ -84,9 +86,12 @@ class NumericCoder:
         """Learn from a whole column and its moments; return the slack as well, see `find_crowd`."""
         scale, centre = _scale_and_centre(moments)
         crowd, slack = find_crowd(values, centre, scale)
-        edges = lay_edges(crowd.centre, crowd.scale, n_bins, crowd.usual)
-        coder = cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2), crowd.usual, unit)
-        return coder.looking_again(values), slack
+        varies = bool(moments.spread())
+        usual = crowd.usual if varies else None
+        edges = lay_edges(crowd.centre, crowd.scale, n_bins, usual)
+        coder = cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2), varies, usual, unit)
+        # Where all values are equal, any other may make theirs a usual one.
+        return coder.looking_again(values), slack if varies else -1
 
     def looking_again(self, values: Floats) -> NumericCoder:
         """Return the coder that knows whether all values of the column are on a grid."""
@@ -102,9 +107,13 @@ class NumericCoder:
 
     def revise(self, moments: Moments, slack: int, remaining: Callable[[], Floats]) -> tuple[NumericCoder, int]:
         """Take the moments there will be, and what is left of the slack."""
-        if slack >= 0 and _scale_and_centre(moments) == (self.scale, self.centre):
+        varies = bool(moments.spread())
+        if (slack >= 0 or not varies) and self._is_laid_like(moments, varies):
             return self, slack
         return NumericCoder.learn(self.key, remaining(), self.n_bins, moments, self.unit)
+
+    def _is_laid_like(self, moments: Moments, varies: bool) -> bool:
+        return varies == self.varies and _scale_and_centre(moments) == (self.scale, self.centre)
 
     @property
     def n_codes(self) -> int:
