@@ -91,14 +91,12 @@ class NumericCoder:
         edges = lay_edges(crowd.centre, crowd.scale, n_bins, usual)
         coder = cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2), varies, usual, unit)
         # Where all values are equal, any other may make theirs a usual one.
-        return coder.looking_again(values), slack if varies else -1
+        on_grid = usual is not None and not are_between(values, unit).any()
+        return coder.with_grid(on_grid), slack if varies else -1
 
-    def looking_again(self, values: Floats) -> NumericCoder:
-        """Return the coder that knows whether all values of the column are on a grid."""
-        if self.usual is None:
-            return self
-        on_grid = not are_between(values, self.unit).any()
-        return self if on_grid == self.on_grid else replace(self, on_grid=on_grid)
+    def with_grid(self, on_grid: bool) -> NumericCoder:
+        """Return the coder that knows whether all values of the column are on a grid, if it has a usual one."""
+        return replace(self, on_grid=on_grid)
 
     @property
     def usual_std(self) -> float:

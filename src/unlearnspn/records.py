@@ -447,18 +447,21 @@ class Records:
         for v in np.flatnonzero(found).tolist():
             coders[v] = self._revise_coder(coders[v], v, encoding, totals, minus, plus)
         for v in regridded:
-            remaining = self.values[self.rows_after(minus, plus), self.place[v]]
-            coders[v] = cast(NumericCoder, coders[v]).looking_again(remaining)
+            coder = cast(NumericCoder, coders[v])
+            if coder is encoding.coders[v]:  # one that was learned again knows the grid
+                coders[v] = coder.with_grid(not coder.on_grid)
         return _with_coders(encoding, totals, coders)
 
     def _find_regridded(self, encoding: Encoding, minus: Rows, plus: Rows) -> list[int]:
-        """Return the columns with a usual value whose grid a change may take away, or give back."""
+        """Return the columns with a usual value whose grid a change takes away, or gives back."""
         variables, units, on_grid = encoding.usual
         if variables.size == 0:
             return []
         places = self.place[variables]
-        breaks, mends = (are_between(self.values[np.ix_(rows, places)], units).any(axis=0) for rows in (plus, minus))
-        found: list[int] = variables[np.where(on_grid, breaks, mends)].tolist()
+        leaving, coming = (are_between(self.values[np.ix_(rows, places)], units).sum(axis=0) for rows in (minus, plus))
+        _, fraction, time = np.array(self.unusual)
+        n_between = np.where(units == DAY, time[places], fraction[places]) - leaving + coming
+        found: list[int] = variables[on_grid != (n_between == 0)].tolist()
         return found
 
     def _revise_coder(self, coder: Coder, v: int, encoding: Encoding, totals: Totals, minus: Rows, plus: Rows) -> Coder:
