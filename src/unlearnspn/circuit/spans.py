@@ -1,7 +1,7 @@
 """Samples stay between the smallest and the largest number that a record has: inputs are cut off there.
 
-So rows are drawn given that all their numbers are within. A joint normal cannot be cut off like that: its numbers are
-drawn again together for some times, and it weighs as much as if all of it were within.
+They weigh as much as before, because all the records that they come from are within. A joint normal cannot be cut off
+like that: its numbers are drawn again together for some times.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ class Bounded(NamedTuple):
     """A circuit the inputs of which are cut off at the spans of their columns."""
 
     layout: Layout
-    #: The log of how much was left of each input.
-    log_shares: Floats
     #: The bounds of each column of numbers, [slot, 1]; infinite without a span.
     low: Floats
     high: Floats
@@ -48,7 +46,7 @@ class Bounded(NamedTuple):
 
 def cut_to_spans(layout: Layout, domains: Domains, spans: Mapping[int, Span]) -> Bounded:
     """Cut inputs off at the span of their variable, if it has one."""
-    parameters, log_shares = layout.parameters.copy(), np.zeros(len(layout))
+    parameters = layout.parameters.copy()
     low, high = (np.full((int(domains.is_numeric.sum()), 1), end) for end in (-math.inf, math.inf))
     for variable, (first, last) in spans.items():
         low[domains.slots[variable]], high[domains.slots[variable]] = first, last
@@ -59,5 +57,4 @@ def cut_to_spans(layout: Layout, domains: Domains, spans: Mapping[int, Span]) ->
             own, n_fitting = members[positions[fits]], int(fits.sum())
             cut = cut_off(NUMERIC[unit], lines[fits], np.full(n_fitting, first), np.full(n_fitting, last))
             parameters[layout.parameter_starts[own][:, None] + np.arange(lines.shape[1])] = cut
-            log_shares[own] = shares[fits]
-    return Bounded(layout.with_parameters(layout.parameter_starts, parameters), log_shares, low, high)
+    return Bounded(layout.with_parameters(layout.parameter_starts, parameters), low, high)
