@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Normal, Unit
-from unlearnspn.circuit.joint_normals import covariances
 from unlearnspn.circuit.layout import Layout, unrolled
+from unlearnspn.circuit.normal_algebra import covariances
 from unlearnspn.schema import Kind
 from unlearnspn.tables import Category
 

@@ -13,8 +13,8 @@ from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import HIGH, LOW, Unit, numeric_parameters
 from unlearnspn.circuit.grid_moments import grid_moments
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.joint_normals import marginal, mixed_moment
 from unlearnspn.circuit.layout import Layout
+from unlearnspn.circuit.normal_algebra import marginal, mixed_moment
 from unlearnspn.circuit.passes import combine_expectations
 from unlearnspn.errors import InvalidEvidenceError
 

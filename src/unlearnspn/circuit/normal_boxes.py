@@ -17,7 +17,7 @@ from unlearnspn.circuit.distributions import standard_normal
 from unlearnspn.circuit.distributions.gaussian import Gaussian
 from unlearnspn.circuit.distributions.quadrature import unit_interval_rule
 from unlearnspn.circuit.expressions import Normal
-from unlearnspn.circuit.joint_normals import triangle
+from unlearnspn.circuit.normal_algebra import triangle
 
 Floats = npt.NDArray[np.float64]
 

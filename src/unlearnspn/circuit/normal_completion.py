@@ -12,7 +12,7 @@ from unlearnspn.circuit.distributions.base import LARGEST
 from unlearnspn.circuit.distributions.standard_normal import LOG_SQRT_TWO_PI, special_functions
 from unlearnspn.circuit.expressions import Normal
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.joint_normals import triangles
+from unlearnspn.circuit.normal_algebra import triangles
 
 Positions = npt.NDArray[np.intp]
 
@@ -122,7 +122,7 @@ def _solved(
 ) -> tuple[Floats, Floats]:
     """Return what standard normal numbers give the values that are known, 0 for others, and a scale for each row.
 
-    The scores are yet to be multiplied by the scale. See `joint_normals.solved`, of which this is the same for rows
+    The scores are yet to be multiplied by the scale. See `normal_algebra.solved`, of which this is the same for rows
     that have patterns of their own.
     """
     diagonals = np.diagonal(factors, axis1=1, axis2=2)

@@ -23,7 +23,7 @@ from unlearnspn.circuit.expressions import (
     product,
 )
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.joint_normals import given_values, marginal, slices
+from unlearnspn.circuit.normal_algebra import given_values, marginal, slices
 from unlearnspn.circuit.normal_boxes import log_probability
 
 #: A range is cut into so many pieces at most, several ranges together into so many, and none into narrower ones than

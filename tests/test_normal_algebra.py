@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unlearnspn.circuit import joint_normals, normal_boxes, normal_completion
+from unlearnspn.circuit import normal_algebra, normal_boxes, normal_completion
 from unlearnspn.circuit.distributions import standard_normal
 from unlearnspn.circuit.expressions import Normal
 
@@ -32,7 +32,7 @@ def correlated(*correlations: float) -> Normal:
 
 
 def random_box(rng: np.random.Generator, normal: Normal):
-    stds = np.sqrt(joint_normals.covariances(normal).diagonal())
+    stds = np.sqrt(normal_algebra.covariances(normal).diagonal())
     low = normal.mean - rng.exponential(1.4, len(stds)) * stds
     high = low + rng.exponential(3.0, len(stds)) * stds
     return np.where(rng.random(len(stds)) < 0.2, -INF, low), np.where(rng.random(len(stds)) < 0.2, INF, high)
@@ -44,11 +44,11 @@ def random_box(rng: np.random.Generator, normal: Normal):
 def test_a_marginal_has_the_means_and_covariances_of_its_positions():
     normal = random_normal(np.random.default_rng(0), 5)
     for positions in ([0, 1], [4, 2, 0], [3], [0, 1, 2, 3, 4]):
-        part = joint_normals.marginal(normal, positions)
+        part = normal_algebra.marginal(normal, positions)
         assert part.variables.tolist() == positions
         assert part.mean.tolist() == normal.mean[positions].tolist()
-        expected = joint_normals.covariances(normal)[np.ix_(positions, positions)]
-        np.testing.assert_allclose(joint_normals.covariances(part), expected, rtol=1e-13, atol=1e-13)
+        expected = normal_algebra.covariances(normal)[np.ix_(positions, positions)]
+        np.testing.assert_allclose(normal_algebra.covariances(part), expected, rtol=1e-13, atol=1e-13)
         assert (part.factor.diagonal() > 0.0).all()
         assert np.array_equal(part.factor, np.tril(part.factor))
 
@@ -56,25 +56,25 @@ def test_a_marginal_has_the_means_and_covariances_of_its_positions():
 @pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-20, 1e-200])
 def test_a_marginal_of_almost_equal_numbers_has_a_factor(gap):
     normal = Normal(np.arange(2, dtype=np.int32), np.zeros(2), np.array([[1.0, 0.0], [1.0, gap]]))
-    factor = joint_normals.marginal(normal, [1, 0]).factor
+    factor = normal_algebra.marginal(normal, [1, 0]).factor
     np.testing.assert_allclose(factor, [[1.0, 0.0], [1.0, gap]], rtol=1e-6)
 
 
 def test_a_marginal_keeps_its_digits_when_units_differ():
     normal = Normal(np.arange(2, dtype=np.int32), np.zeros(2), np.array([[1e200, 0.0], [1e-200, 1e-200]]))
-    factor = joint_normals.marginal(normal, [1, 0]).factor
+    factor = normal_algebra.marginal(normal, [1, 0]).factor
     np.testing.assert_allclose(factor, [[2**0.5 * 1e-200, 0.0], [1e200 * 0.5**0.5, 1e200 * 0.5**0.5]], rtol=1e-14)
 
 
 def test_known_values_have_scipys_density_and_leave_the_conditional():
     rng = np.random.default_rng(1)
     normal = random_normal(rng, 5)
-    whole, matrix = stats.multivariate_normal, joint_normals.covariances(normal)
+    whole, matrix = stats.multivariate_normal, normal_algebra.covariances(normal)
     for known in ([2], [0, 3], [4, 1, 2], [0, 1, 2, 3, 4]):
         values = rng.normal(size=len(known))
         rest = [position for position in range(5) if position not in known]
         inner = matrix[np.ix_(known, known)]
-        log_density, left = joint_normals.given_values(normal, known, values)
+        log_density, left = normal_algebra.given_values(normal, known, values)
         assert math.isclose(log_density, whole.logpdf(values, normal.mean[known], inner), rel_tol=1e-11)
         if not rest:
             assert left is None
@@ -83,17 +83,17 @@ def test_known_values_have_scipys_density_and_leave_the_conditional():
         assert left.variables.tolist() == rest
         np.testing.assert_allclose(left.mean, normal.mean[rest] + slopes @ (values - normal.mean[known]), rtol=1e-10)
         expected = matrix[np.ix_(rest, rest)] - slopes @ matrix[np.ix_(known, rest)]
-        np.testing.assert_allclose(joint_normals.covariances(left), expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(normal_algebra.covariances(left), expected, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("value", [1e200, -1.7e308, 1.7e308])
 def test_enormous_values_leave_finite_means(value):
     for normal in (correlated(0.999), correlated(0.5, -0.5, 0.2)):
-        log_density, rest = joint_normals.given_values(normal, [0], np.array([value]))
+        log_density, rest = normal_algebra.given_values(normal, [0], np.array([value]))
         assert log_density == -INF
         assert np.isfinite(rest.mean).all()
         assert np.sign(rest.mean[0]) == np.sign(value)
-    _, rest = joint_normals.given_values(correlated(0.5, -0.5, 0.2), [0, 2], np.array([value, -value]))
+    _, rest = normal_algebra.given_values(correlated(0.5, -0.5, 0.2), [0, 2], np.array([value, -value]))
     assert np.isfinite(rest.mean).all()
 
 
@@ -108,9 +108,9 @@ def test_missing_values_have_conditional_means_and_deviations():
         assert means[known, column].tolist() == values[known, column].tolist()
         assert not deviations[known, column].any()
         if missing.size:
-            rest = joint_normals.given_values(normal, known.tolist(), values[known, column])[1]
+            rest = normal_algebra.given_values(normal, known.tolist(), values[known, column])[1]
             np.testing.assert_array_equal(means[missing, column], rest.mean)
-            expected = np.sqrt(joint_normals.covariances(rest).diagonal())
+            expected = np.sqrt(normal_algebra.covariances(rest).diagonal())
             np.testing.assert_allclose(deviations[missing, column], expected, rtol=1e-14)
     # No row's result depends on others.
     np.testing.assert_array_equal(normal_completion.conditionals(normal, values[:, 7:8])[0], means[:, 7:8])
@@ -121,14 +121,14 @@ def test_what_is_missing_is_drawn_given_the_rest():
     normal, rng = random_normal(np.random.default_rng(3), 3), np.random.default_rng(4)
     draws = normal_completion.draw_missing(normal, np.full((3, 200_000), np.nan), rng.random((3, 200_000))).T
     np.testing.assert_allclose(draws.mean(axis=0), normal.mean, atol=0.03)
-    np.testing.assert_allclose(np.cov(draws.T), joint_normals.covariances(normal), atol=0.06)
+    np.testing.assert_allclose(np.cov(draws.T), normal_algebra.covariances(normal), atol=0.06)
     shares = rng.random((3, 200_000))
     values = np.tile([[np.nan], [2.0], [np.nan]], (1, 200_000))
     draws = normal_completion.draw_missing(normal, values, shares)
     assert (draws[1] == 2.0).all()
-    rest = joint_normals.given_values(normal, [1], np.array([2.0]))[1]
+    rest = normal_algebra.given_values(normal, [1], np.array([2.0]))[1]
     np.testing.assert_allclose(draws[[0, 2]].mean(axis=1), rest.mean, atol=0.03)
-    np.testing.assert_allclose(np.cov(draws[[0, 2]]), joint_normals.covariances(rest), atol=0.06)
+    np.testing.assert_allclose(np.cov(draws[[0, 2]]), normal_algebra.covariances(rest), atol=0.06)
     one = normal_completion.draw_missing(normal, values[:, 7:8], shares[:, 7:8])
     np.testing.assert_array_equal(one, draws[:, 7:8])
 
@@ -138,7 +138,7 @@ def test_what_is_missing_is_drawn_given_the_rest():
 
 def integral_over_two(normal: Normal, low, high) -> float:
     """Integrate the density of the first two of three numbers times the third's conditional probability."""
-    mean, matrix = normal.mean, joint_normals.covariances(normal)
+    mean, matrix = normal.mean, normal_algebra.covariances(normal)
     points, weights = np.polynomial.legendre.leggauss(600)
     axes, sizes = [], []
     for i in range(2):
@@ -162,7 +162,7 @@ def test_boxes_have_scipys_probability(size, tolerance):
         expected = stats.multivariate_normal.cdf(
             high,
             normal.mean,
-            joint_normals.covariances(normal),
+            normal_algebra.covariances(normal),
             lower_limit=low,
             maxpts=10**6,
             abseps=1e-9,
@@ -235,8 +235,8 @@ def test_far_corners_have_the_probability_of_an_integral_in_one_number(correlati
 def test_a_far_corner_has_the_asymptotic_probability():
     # Where the density's gradient is large, it is the density over the product of the slopes (Savage 1962).
     normal, start = correlated(0.5, 0.4, 0.3), np.full(3, 400.0)
-    inverse = np.linalg.inv(joint_normals.covariances(normal))
-    matrix = joint_normals.covariances(normal)
+    inverse = np.linalg.inv(normal_algebra.covariances(normal))
+    matrix = normal_algebra.covariances(normal)
     expected = stats.multivariate_normal.logpdf(start, np.zeros(3), matrix) - np.log(inverse @ start).sum()
     assert abs(normal_boxes.log_probability(normal, start, np.full(3, INF)) - expected) < 1e-4
 
@@ -265,7 +265,7 @@ def test_no_box_is_not_a_number(size):
 
 def truncated_integrals(normal: Normal, position: int, low: float, high: float):
     """Return the mean and covariance of all numbers given that one is in the interval."""
-    matrix = joint_normals.covariances(normal)
+    matrix = normal_algebra.covariances(normal)
     std = matrix[position, position] ** 0.5
     cut = stats.truncnorm(*((np.array([low, high]) - normal.mean[position]) / std), normal.mean[position], std)
     slopes = matrix[:, position] / matrix[position, position]
@@ -277,11 +277,11 @@ def truncated_integrals(normal: Normal, position: int, low: float, high: float):
 @pytest.mark.parametrize("n", [1, 7, 64])
 def test_slices_have_the_mean_and_covariance_of_the_rest(low, high, n):
     normal, position = random_normal(np.random.default_rng(8), 3), 1
-    log_shares, lows, highs, rests = joint_normals.slices(normal, position, low, high, n)
+    log_shares, lows, highs, rests = normal_algebra.slices(normal, position, low, high, n)
     shares = np.exp(log_shares)
     assert len(rests) == n
     assert math.isclose(shares.sum(), 1.0, rel_tol=1e-14)
-    mean, std = normal.mean[position], joint_normals.covariances(normal)[position, position] ** 0.5
+    mean, std = normal.mean[position], normal_algebra.covariances(normal)[position, position] ** 0.5
     between = [stats.norm(mean, wider * std).cdf(np.append(lows, high)) for wider in (1.0, 3.0**0.5)]
     np.testing.assert_allclose(shares, np.diff(between[0] / (between[0][-1] - between[0][0])), rtol=1e-9)
     np.testing.assert_allclose(np.diff(between[1] / (between[1][-1] - between[1][0])), 1.0 / n, rtol=1e-9)
@@ -291,7 +291,7 @@ def test_slices_have_the_mean_and_covariance_of_the_rest(low, high, n):
     means = np.array([rest.mean for rest in rests])
     assert rests[0].variables.tolist() == [0, 2]
     np.testing.assert_allclose(shares @ means, mean[[0, 2]], rtol=1e-10, atol=1e-10)
-    within = sum(share * joint_normals.covariances(rest) for share, rest in zip(shares, rests, strict=True))
+    within = sum(share * normal_algebra.covariances(rest) for share, rest in zip(shares, rests, strict=True))
     between = (means - shares @ means).T @ ((means - shares @ means) * shares[:, None])
     np.testing.assert_allclose(within + between, matrix[np.ix_([0, 2], [0, 2])], rtol=1e-8, atol=1e-9)
 
@@ -299,7 +299,7 @@ def test_slices_have_the_mean_and_covariance_of_the_rest(low, high, n):
 def lost_covariance(low: float, high: float, n: int) -> float:
     """Return how much of the covariance between the sliced number and another the slices lose."""
     normal = correlated(0.8)
-    log_shares, lows, highs, rests = joint_normals.slices(normal, 0, low, high, n)
+    log_shares, lows, highs, rests = normal_algebra.slices(normal, 0, low, high, n)
     numbers = np.array([stats.truncnorm(*ends).mean() for ends in zip(lows, highs, strict=True)])
     means, shares = np.array([rest.mean[0] for rest in rests]), np.exp(log_shares)
     kept = shares @ ((numbers - shares @ numbers) * (means - shares @ means))
@@ -316,7 +316,7 @@ def test_slices_of_an_interval_lose_little_of_the_covariances(low, high):
 
 def test_slices_in_the_far_tail():
     normal = correlated(0.999)
-    log_shares, lows, highs, rests = joint_normals.slices(normal, 0, 1e6, INF, 10)
+    log_shares, lows, highs, rests = normal_algebra.slices(normal, 0, 1e6, INF, 10)
     # The tail falls exponentially, and that of a normal √3 times as wide a third as fast.
     np.testing.assert_allclose(np.exp(log_shares), -np.diff((1.0 - np.arange(11) / 10) ** 3), rtol=1e-3)
     np.testing.assert_allclose(lows[1:] - 1e6, -3.0 * np.log1p(-np.arange(1, 10) / 10) / 1e6, atol=2e-10)
@@ -326,15 +326,15 @@ def test_slices_in_the_far_tail():
 
 def test_slices_of_few_numbers_are_few():
     one = Normal(np.array([4], np.int32), np.zeros(1), np.ones((1, 1)))
-    log_shares, lows, highs, rests = joint_normals.slices(one, 0, 1.0, 1.0, 8)
+    log_shares, lows, highs, rests = normal_algebra.slices(one, 0, 1.0, 1.0, 8)
     assert (log_shares.tolist(), lows.tolist(), highs.tolist(), rests) == ([0.0], [1.0], [1.0], [])
     end = 1.0 + 5 * math.ulp(1.0)
-    log_shares, lows, highs, _ = joint_normals.slices(one, 0, 1.0, end, 64)
+    log_shares, lows, highs, _ = normal_algebra.slices(one, 0, 1.0, end, 64)
     assert (lows < highs).all()
     assert (lows[0], highs[-1]) == (1.0, end)
     assert math.isclose(np.exp(log_shares).sum(), 1.0)
-    assert len(joint_normals.slices(one, 0, -1.0, 1.0, 1)[0]) == 1
-    _, _, _, rests = joint_normals.slices(correlated(0.6), 0, 2.0, 2.0, 3)
+    assert len(normal_algebra.slices(one, 0, -1.0, 1.0, 1)[0]) == 1
+    _, _, _, rests = normal_algebra.slices(correlated(0.6), 0, 2.0, 2.0, 3)
     np.testing.assert_allclose([rests[0].mean[0], rests[0].factor[0, 0]], [1.2, 0.8])
 
 
@@ -351,7 +351,7 @@ def test_mixed_moments_are_those_of_draws_and_of_quadrature():
     distances = normal.mean + lines @ normal.factor.T - centres
     draws = normal.mean + np.random.default_rng(10).normal(size=(400_000, 3)) @ normal.factor.T - centres
     for powers in product(range(4), repeat=3):
-        found = joint_normals.mixed_moment(normal, powers, centres)
+        found = normal_algebra.mixed_moment(normal, powers, centres)
         assert math.isclose(found, masses @ (distances**powers).prod(axis=1), rel_tol=1e-9, abs_tol=1e-9)
         if sum(powers) <= 3:
             values = (draws**powers).prod(axis=1)
@@ -360,12 +360,12 @@ def test_mixed_moments_are_those_of_draws_and_of_quadrature():
 
 def test_moments_too_large_for_a_number_are_infinite():
     normal = Normal(np.arange(2, dtype=np.int32), np.zeros(2), np.array([[1e200, 0.0], [1e-200, 1e-200]]))
-    assert joint_normals.mixed_moment(normal, [2, 0], [0.0, 0.0]) == INF
-    assert joint_normals.mixed_moment(normal, [3, 0], [1e200, 0.0]) == -INF
-    assert math.isclose(joint_normals.mixed_moment(normal, [2, 2], [0.0, 0.0]), 4.0)
-    assert joint_normals.mixed_moment(correlated(0.5), [400, 400], [0.0, 0.0]) == INF
-    assert joint_normals.mixed_moment(correlated(0.5), [0, 0], [0.0, 0.0]) == 1.0
-    assert joint_normals.mixed_moment(normal, [1, 0], [-1.7e308, 0.0]) == 1.7e308
+    assert normal_algebra.mixed_moment(normal, [2, 0], [0.0, 0.0]) == INF
+    assert normal_algebra.mixed_moment(normal, [3, 0], [1e200, 0.0]) == -INF
+    assert math.isclose(normal_algebra.mixed_moment(normal, [2, 2], [0.0, 0.0]), 4.0)
+    assert normal_algebra.mixed_moment(correlated(0.5), [400, 400], [0.0, 0.0]) == INF
+    assert normal_algebra.mixed_moment(correlated(0.5), [0, 0], [0.0, 0.0]) == 1.0
+    assert normal_algebra.mixed_moment(normal, [1, 0], [-1.7e308, 0.0]) == 1.7e308
 
 
 # --- cells ---
