@@ -203,12 +203,13 @@ def test_placeholders_such_as_999999999_break_no_law(spn, evidence):
     circuit = spn.condition(evidence)
     jobs = [circuit.probability({"job": job}) for job in [*"abcd", "never seen"]]
     assert sum(jobs) == pytest.approx(1.0, abs=1e-12)
-    assert spn.probability({"job": "a"}, given=evidence) == jobs[0]
+    # Given evidence, questions are asked of as few columns as they need, so last bits may differ.
+    assert spn.probability({"job": "a"}, given=evidence) == pytest.approx(jobs[0], rel=1e-12)
     means = spn.expectation(["age", "year", "tiny", "cost"], given=evidence)
-    assert circuit.expectation(list(means)) == means
+    assert circuit.expectation(list(means)) == pytest.approx(means, rel=1e-12)
     samples = spn.sample(2000, given=evidence, random_state=0, within_span=False)
     spreads = {name: math.sqrt(variance) for name, variance in circuit.variance(list(means)).items()}
-    assert math.sqrt(spn.variance("year", given=evidence)) == spreads["year"]
+    assert math.sqrt(spn.variance("year", given=evidence)) == pytest.approx(spreads["year"], rel=1e-12)
     for name, mean in means.items():
         low, high = bounds_of(evidence.get(name, Range()))
         assert low <= mean <= high

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import multivariate_normal
 from spn.algorithms.Inference import add_node_likelihood, log_likelihood  # type: ignore[import-not-found]
 from spn.algorithms.LearningWrappers import learn_parametric  # type: ignore[import-not-found]
 from spn.algorithms.Validity import is_valid  # type: ignore[import-not-found]
@@ -50,8 +49,10 @@ def _joint_log_density(node: Any, data: Rows, dtype: Any = np.float64, **_: Any)
     patterns, owners = np.unique(~np.isnan(scores), axis=0, return_inverse=True)
     for number, known in enumerate(patterns):
         if known.any():
-            part, rows = multivariate_normal(cov=correlation[np.ix_(known, known)]), owners.ravel() == number
-            densities[rows, 0] = part.logpdf(scores[np.ix_(rows, known)]) - np.log(std[known]).sum()
+            rows, factor = owners.ravel() == number, np.linalg.cholesky(correlation[np.ix_(known, known)])
+            independent = np.linalg.solve(factor, scores[np.ix_(rows, known)].T)
+            constant = np.log(std[known] * factor.diagonal() * np.sqrt(2.0 * np.pi)).sum()
+            densities[rows, 0] = -0.5 * np.square(independent).sum(axis=0) - constant
     return densities
 
 
