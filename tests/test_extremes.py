@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from unlearnspn import SPN
+from unlearnspn.circuit.expressions import Unit, mixture, numeric
+from unlearnspn.circuit.layout import lower
+from unlearnspn.circuit.spans import cut_to_spans
 from unlearnspn.extremes import Extremes
 
 N_ROWS, N_COLUMNS = 12, 3
@@ -133,3 +137,10 @@ def test_columns_that_evidence_speaks_of_may_be_anywhere():
     circuit = SPN(min_rows=50).fit(table).circuit_
     rows = circuit.sample(20, given={"x0": 30.0}, random_state=0)
     assert (rows[:, 0] == 30.0).all()
+
+
+def test_wide_distributions_weigh_what_is_left_of_them():
+    domains = SPN().fit(np.array([[0.0], [10.0]])).circuit_.domains
+    parts = [numeric(Unit.GAUSSIAN, 0, 0.0, deviation) for deviation in (0.1, 50.0)]
+    bounded = cut_to_spans(lower(mixture(parts, np.log([0.5, 0.5]).tolist())), domains, {0: (0.0, 10.0)})
+    assert bounded.log_shares[:2] == pytest.approx([0.0, np.log(norm.cdf(0.2) - 0.5)])

@@ -63,7 +63,8 @@ class Completer:
         Numbers are within the spans of their variables, see `spans`.
         """
         bounded = self._bounded(spans) if spans else None
-        values = self._values(Batch.missing(self.domains, 1), self._known, maximise=False)
+        absent = self._known if bounded is None else self._known + bounded.log_shares
+        values = self._values(Batch.missing(self.domains, 1), absent, maximise=False)
         if values[len(self.layout) - 1, 0] == -np.inf:
             raise ImpossibleEvidenceError("no row has only categories that can be named, as the evidence says")
         size = max(1, _CELLS // max(len(self.domains), 1))
