@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import product as combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import integrate, stats
 
 from brute_force import BruteForce, assert_same_logs
-from unlearnspn import Circuit, Range
+from unlearnspn import SPN, Circuit, Range
 from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.expressions import Normal, Unit, categorical, mixture, numeric, product
 from unlearnspn.circuit.layout import lower
@@ -615,3 +616,39 @@ def test_far_evidence_is_understood(mixed):
         assert value < given.expectation("x0") < value + 1.0
         expected = ONE[0][1] + 0.6 * (given.expectation("x0") - 1.0)
         assert math.isclose(given.expectation("x1"), expected, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        {"x0": 0.5},
+        {"x0": Range(above=0.2)},
+        {"x1": Range(above=-1.0, below=2.0), "x2": 0.1},
+        {"x0": Range(at_most=-1.0), "x3": 0.3},
+    ],
+)
+def test_questions_given_evidence_are_those_of_the_circuit_given_it(evidence):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 5)) + 0.3 * rng.normal(size=(300, 5))
+    spn = SPN(min_rows=150, n_clusters=2).fit(table)
+    circuit = spn.condition(evidence)
+    assert circuit.layout.normals.size
+    for name in [f"x{v}" for v in range(5)]:
+        event = {name: Range(above=0.4)}
+        assert spn.probability(event, given=evidence) == pytest.approx(circuit.probability(event), rel=1e-6, abs=1e-9)
+        assert spn.expectation(name, given=evidence) == pytest.approx(circuit.expectation(name), rel=1e-9, abs=1e-12)
+        assert spn.variance(name, given=evidence) == pytest.approx(circuit.variance(name), rel=1e-6, abs=1e-12)
+    both = {"x4": 1, "x1": 1}
+    assert spn.moment(both, given=evidence) == pytest.approx(circuit.moment(both), rel=1e-3, abs=1e-3)
+    assert list(spn.expectation(["x4", "x0"], given=evidence)) == ["x4", "x0"]
+
+
+def test_impossible_evidence_is_named_where_columns_are_left_out():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(200, 1)) + 0.3 * rng.normal(size=(200, 3))
+    frame = pd.DataFrame(numbers, columns=["a", "b", "c"]).assign(k=rng.integers(0, 5, 200))
+    spn = SPN().fit(frame)
+    assert spn.circuit_.layout.normals.size
+    for ask in (spn.expectation, spn.variance, lambda name, given: spn.probability({name: 1.0}, given=given)):
+        with pytest.raises(ImpossibleEvidenceError, match=r"column 'k' holds whole numbers.* none is 2\.5"):
+            ask("c", given={"k": 2.5})
