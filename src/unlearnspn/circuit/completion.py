@@ -74,9 +74,10 @@ class Completer:
 
     def _bounded(self, spans: Mapping[int, Span]) -> Bounded:
         """Return the circuit within spans, which are nearly always those of the last time."""
-        if self._last_bounded is None or self._last_bounded[0] != spans:
-            self._last_bounded = spans, cut_to_spans(self.layout, self.domains, spans)
-        return self._last_bounded[1]
+        last = self._last_bounded  # another thread may exchange it
+        if last is None or last[0] != spans:
+            last = self._last_bounded = spans, cut_to_spans(self.layout, self.domains, spans)
+        return last[1]
 
     def maximum(self, batch: Batch) -> Batch:
         """Fill in what is missing by max-product."""
