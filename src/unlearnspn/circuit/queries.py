@@ -127,7 +127,7 @@ class Queries:
         try:
             return restricted._with_layout(conditioning.condition(restricted.layout, known)), places
         except ImpossibleEvidenceError as error:
-            raise ImpossibleEvidenceError(f"{error}{_culprits(circuit, constraints, given)}") from None
+            raise _explained(error, circuit, constraints, given) from None
 
     def sample(
         self, n: int = 1, given: Evidence | None = None, random_state: Any = None, *, within_span: bool = True
@@ -224,17 +224,19 @@ def _condition(circuit: Circuit, constraints: Constraints, evidence: Evidence | 
     try:
         return circuit._with_layout(conditioning.condition(circuit.layout, constraints))
     except ImpossibleEvidenceError as error:
-        raise ImpossibleEvidenceError(f"{error}{_culprits(circuit, constraints, evidence)}") from None
+        raise _explained(error, circuit, constraints, evidence) from None
 
 
-def _culprits(circuit: Circuit, constraints: Constraints, evidence: Evidence | None) -> str:
+def _explained(
+    error: ImpossibleEvidenceError, circuit: Circuit, constraints: Constraints, evidence: Evidence | None
+) -> ImpossibleEvidenceError:
     """Say which columns make evidence impossible; none of them, if only all of it together is."""
     impossible = set(conditioning.impossible(circuit.layout, constraints))
     known = {name: value for name, value in (evidence or {}).items() if circuit.domains.variable(name) in impossible}
     said = [
         _refusal(circuit.domains.columns[circuit.domains.variable(name)], name, value) for name, value in known.items()
     ]
-    return f" ({', '.join(said)})" if said else ""
+    return ImpossibleEvidenceError(f"{error} ({', '.join(said)})" if said else str(error))
 
 
 def _refusal(domain: Domain, name: Any, value: Any) -> str:
