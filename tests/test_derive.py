@@ -50,7 +50,7 @@ def pending(model):
     found = []
     for node in model.root.walk():
         keeps = node.rows is not None or node.operation is Operation.SPLIT_DATA
-        found.append(derive._Pending(b"", node, node if keeps else holders[id(node)], []))
+        found.append(derive.Pending(b"", node, node if keeps else holders[id(node)], []))
     return found
 
 

@@ -87,7 +87,7 @@ PLACES = [
     (unlearn_spn, "learn_spn"),
     (unlearn_spn, "perform"),
     (unlearn_spn, "split_rows"),
-    (unlearn_spn, "rows_after"),
+    (Revision, "rows_after"),
     (digest, "digest_network"),
 ]
 

@@ -13,6 +13,7 @@ from unlearnspn.records import Records
 from unlearnspn.schema import Schema
 from unlearnspn.spn.change import Change
 from unlearnspn.spn.digest import digest_network
+from unlearnspn.spn.holder import LOCAL
 from unlearnspn.spn.learn_spn import Decision, FromRows, choose_operation, learn_spn, perform
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Place
@@ -42,7 +43,7 @@ class Setup:
         self.records = Records.learn(schema, 1, 4, list(range(table.n_rows)), table)
         leaves = [Gaussian() if numeric else Categorical() for numeric in self.records.is_numeric]
         test, clustering = GTest(threshold), QKMeans(2, epsilon, 3)
-        self.learner = Learner(self.records, self.records.encoding, min_rows, test, clustering, leaves)
+        self.learner = Learner(self.records, self.records.encoding, min_rows, test, clustering, leaves, LOCAL)
         self.place = Place(np.arange(n_variables or len(leaves)), 5, keeps_rows=True)
         self.rows = self.records.rows
 

@@ -32,11 +32,11 @@ from unlearnspn.slices import Rows
 from unlearnspn.spn import digest
 from unlearnspn.spn.change import Change as NodeChange
 from unlearnspn.spn.derive import Derivation
+from unlearnspn.spn.holder import LOCAL, Holder
 from unlearnspn.spn.learn_spn import learn_spn
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Node, Place, copy_network
 from unlearnspn.spn.report import Report
-from unlearnspn.spn.unlearn_spn import Revision
 from unlearnspn.spn.views import NodeView, ShownNode, show
 from unlearnspn.table_size import counted, min_rows_among, n_bins_among, sized_alike
 from unlearnspn.tables import Table
@@ -123,14 +123,19 @@ class Settings:
         return counted(n_records, any(variable.kind is Kind.NUMERIC for variable in self.schema.variables))
 
     def learner(
-        self, records: Records, encoding: Encoding, n_records: int | None = None, keeps_answers: bool = True
+        self,
+        records: Records,
+        encoding: Encoding,
+        n_records: int | None = None,
+        keeps_answers: bool = True,
+        holder: Holder = LOCAL,
     ) -> Learner:
         """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
         n_records = len(records) if n_records is None else n_records
         min_rows, clustering = self.min_rows_among(n_records), self._clustering_among(n_records)
         if self.target is not None:
             clustering = ByClass(self.target, min_rows, clustering)
-        blocks = (self.independence, clustering, self.leaves, self.tree)
+        blocks = (self.independence, clustering, self.leaves, holder, self.tree)
         return Learner(records, encoding, min_rows, *blocks, keeps_answers)
 
 
@@ -428,7 +433,7 @@ class _Request:
         #: Whether leaves and bins are to be of the size that they have.
         self._sized_alike = sized_alike(n_records, self._n_records)
         self._root_before = model.root
-        self.revision = Revision(model.learner)
+        self.revision = model.learner.holder.revision(model.learner)
 
     def carry_out(self, interruptible: Callable[[], AbstractContextManager[None]]) -> None:
         """Bring the network to where the change leads; where that takes long Ctrl-C may come."""

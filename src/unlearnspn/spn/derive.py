@@ -7,7 +7,7 @@ digest share their expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -59,14 +59,14 @@ class Derivation:
         if coding != self._coding:
             self._coding, self._known = coding, {}
         self._used, self._several = {}, set()
-        pending: list[_Pending] = []
+        pending: list[Pending] = []
         self._find(root, None, pending)
-        for each, leaves in zip(pending, _express_all_leaves(learner, pending), strict=True):
+        for each, leaves in zip(pending, learner.holder.express_leaves(learner, pending), strict=True):
             self._used[each.name] = self._express(each, leaves)
         self._known, self._used = self._used, {}
         return self._known[_name(root)]
 
-    def _find(self, node: Node, holder: Node | None, pending: list[_Pending]) -> bytes:
+    def _find(self, node: Node, holder: Node | None, pending: list[Pending]) -> bytes:
         """Return a sub-network's name, keep what is known of it, and find what is not, children before parents."""
         name = _name(node)
         if name in self._used or name in self._known:
@@ -75,7 +75,7 @@ class Derivation:
             # A product's rows are those of the node above that keeps them.
             holder = node if node.rows is not None or node.operation is Operation.SPLIT_DATA else holder
             parts = [self._find(child, holder, pending) for child in node.children]
-            pending.append(_Pending(name, node, holder, parts))
+            pending.append(Pending(name, node, holder, parts))
             self._used[name] = ONE  # until it is derived
         return name
 
@@ -88,14 +88,14 @@ class Derivation:
             elif name in self._known:
                 self._used[name] = self._known[name]
 
-    def _express(self, each: _Pending, leaves: list[Expression]) -> Expression:
+    def _express(self, each: Pending, leaves: list[Expression]) -> Expression:
         parts, node = [self._used[name] for name in each.parts], each.node
         if node.operation is not Operation.SPLIT_DATA:
             return product([*leaves, *parts])
         return mixture(parts, [log(child.n_records / node.n_records) for child in node.children])
 
 
-class _Pending(NamedTuple):
+class Pending(NamedTuple):
     """A node that is to be derived."""
 
     name: bytes
@@ -115,10 +115,10 @@ def _name(node: Node) -> bytes:
     return node.digests.released
 
 
-def _express_all_leaves(learner: Learner, pending: list[_Pending]) -> list[list[Expression]]:
+def express_leaves(learner: Learner, pending: list[Pending]) -> list[list[Expression]]:
     """Return the leaves of nodes as expressions; trees on all cores if that pays."""
     counted = _counted_leaves(learner, [each.node for each in pending])
-    jobs = [(learner, each, inputs) for each, inputs in zip(pending, counted, strict=True)]
+    jobs = [(learner, each, inputs, {}) for each, inputs in zip(pending, counted, strict=True)]
     # Nothing but trees reads rows.
     sizes = [each.node.n_records if any(leaf.is_tree for leaf in each.node.factors) else 0 for each in pending]
     n_large = sum(map(bool, sizes))
@@ -139,17 +139,27 @@ def _counted_leaves(learner: Learner, nodes: list[Node]) -> list[Inputs]:
     )
 
 
-def _express_leaves(learner: Learner, each: _Pending, counted: Inputs) -> list[Expression]:
-    """Return the leaves of a node as expressions, given those that need nothing but counts."""
+def express_beside(
+    learner: Learner, pending: list[Pending], trees: list[dict[int, Expression]]
+) -> list[list[Expression]]:
+    """Return the leaves of nodes as expressions, given those of the trees of each by the first variable."""
+    counted = _counted_leaves(learner, [each.node for each in pending])
+    return [_express_leaves(learner, *job) for job in zip(pending, counted, trees, strict=True)]
+
+
+def _express_leaves(
+    learner: Learner, each: Pending, counted: Inputs, trees: Mapping[int, Expression]
+) -> list[Expression]:
+    """Return the leaves of a node as expressions, given those that need nothing but counts, and perhaps trees."""
     node = each.node
     n_others = len(node.factors) - counted.number
     if n_others == 0 and counted.number != 1:
         return [Product(counted, ())] if counted.number else []
-    known: dict[int, Expression] = {part.variable: part for part in counted.unpack()}
+    known: dict[int, Expression] = {**{part.variable: part for part in counted.unpack()}, **trees}
 
     def express(leaf: Factor) -> Expression:
-        if leaf.scope.size == 1 and int(leaf.scope[0]) in known:
-            return known[int(leaf.scope[0])]
+        if (leaf.scope.size == 1 or leaf.is_tree) and leaf.variable in known:
+            return known[leaf.variable]
         statistics = learner.statistics_of(node, leaf, lambda: each.rows(learner))
         return learner.leaf(leaf.scope).express(statistics, learner.slice(leaf.scope, node.key))
 

@@ -7,7 +7,7 @@ Operations are chosen by statistics alone. What gathers them is an `Evidence`: h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import cython
 import numpy as np
@@ -46,6 +46,11 @@ class Decision:
         self.groups = groups
         self.clustering = clustering
 
+    @property
+    def splits_data(self) -> bool:
+        """Whether the node is to become a mixture of clusters."""
+        return self.operation is Operation.SPLIT_DATA
+
 
 class Evidence(Protocol):
     """Gathers the statistics that an operation is chosen by, each when it is asked for."""
@@ -71,9 +76,34 @@ class Evidence(Protocol):
         """Return the statistics of the clustering."""
 
 
+class Opened(NamedTuple):
+    """A node that is to be learned: where it stands, its rows, and the node that it is a child of."""
+
+    place: Place
+    rows: Rows
+    parent: Node | None = None
+
+
 def learn_spn(learner: Learner, place: Place, rows: Rows) -> Node:
     """LearnSPN: learn the sub-network of some rows, which are in increasing order."""
-    return perform(learner, choose_operation(learner, place, FromRows(learner, place, rows)), place, rows)
+    opened = [Opened(place, rows)]
+    return _learn_below(learner, learner.holder.choose_operations(learner, opened), opened)
+
+
+def perform(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
+    """Perform the operation that was chosen, and learn what is below."""
+    return _learn_below(learner, [decision], [Opened(place, rows)])
+
+
+def _learn_below(learner: Learner, decisions: list[Decision], level: list[Opened]) -> Node:
+    """Perform the operation that was chosen for a node, and learn what is below: level by level.
+
+    So whoever holds the rows is asked for all nodes of a level together.
+    """
+    root, level = _perform_all(learner, decisions, level)
+    while level:
+        _, level = _perform_all(learner, learner.holder.choose_operations(learner, level), level)
+    return root
 
 
 def choose_operation(learner: Learner, place: Place, evidence: Evidence) -> Decision:
@@ -100,51 +130,39 @@ def choose_operation(learner: Learner, place: Place, evidence: Evidence) -> Deci
     return Decision(operation, marginals, informative, independence, groups, clustering)
 
 
-def perform(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    """Perform the operation that was chosen, and learn what is below."""
-    return _PERFORM[decision.operation](learner, decision, place, rows)
+def _perform_all(learner: Learner, decisions: list[Decision], level: list[Opened]) -> tuple[Node, list[Opened]]:
+    """Make the nodes of a level; return the first, and the nodes that are to be learned below them."""
+    holder, pairs = learner.holder, list(zip(decisions, level, strict=True))
+    scopes = [_scopes_of(learner, decision, opened.place) for decision, opened in pairs]
+    asked = [(scope, each.rows) for (leaves, _), each in zip(scopes, level, strict=True) for scope in leaves]
+    factors = iter(holder.learn_factors(learner, asked))
+    splits = [(decision, each.place, each.rows) for decision, each in pairs if decision.splits_data]
+    clusters = iter(holder.split(learner, splits))
+    nodes, below = [], []
+    for (decision, opened), (leaves, groups) in zip(pairs, scopes, strict=True):
+        node = _make_node(learner, decision, opened)
+        node.factors = tuple([next(factors) for _ in leaves])
+        nodes.append(node)
+        if decision.splits_data:
+            parts = next(clusters)
+            node.clusters = tuple(parts)
+            below.extend([Opened(opened.place.cluster(number), rows, node) for number, rows in parts.items()])
+        else:
+            below.extend([Opened(child_place(decision, opened.place, scope), opened.rows, node) for scope in groups])
+    return nodes[0], below
 
 
-def create_leaf(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    """Make a leaf of the only variable."""
-    node = _make_node(learner, decision, place, rows)
-    node.factors = (learner.learn_factor(place.scope, rows),)
-    return node
-
-
-def naive_factorization(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    """Make a product of leaves: a tree, where several variables can form one, and single variables."""
-    node = _make_node(learner, decision, place, rows)
-    node.factors = tuple([learner.learn_factor(scope, rows) for scope in leaf_scopes(learner, decision, place)])
-    return node
-
-
-def split_uninformative(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    """Make a product of a leaf for each uninformative variable and a sub-network of all others."""
-    return _make_product(learner, decision, place, rows)
-
-
-def split_variables(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    """Make a product of the groups of variables that are independent of each other."""
-    return _make_product(learner, decision, place, rows)
-
-
-def split_data(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    """Make a mixture of clusters."""
-    node = _make_node(learner, decision, place, rows)
-    clusters = split_rows(learner, decision, place, rows)
-    node.children = [learn_spn(learner, place.cluster(number), part) for number, part in clusters.items()]
-    node.clusters = tuple(clusters)
-    return node
-
-
-_PERFORM = {
-    Operation.CREATE_LEAF: create_leaf,
-    Operation.NAIVE_FACTORIZATION: naive_factorization,
-    Operation.SPLIT_UNINFORMATIVE: split_uninformative,
-    Operation.SPLIT_DATA: split_data,
-    Operation.SPLIT_VARIABLES: split_variables,
-}
+def _scopes_of(learner: Learner, decision: Decision, place: Place) -> tuple[list[Scope], list[Scope]]:
+    """Return the scopes of a node's leaves, and those of the sub-networks of other variables below it."""
+    match decision.operation:
+        case Operation.CREATE_LEAF:
+            return [place.scope], []
+        case Operation.NAIVE_FACTORIZATION:
+            return leaf_scopes(learner, decision, place), []
+        case Operation.SPLIT_DATA:
+            return [], []
+        case _:
+            return group_scopes(decision, place)
 
 
 def leaf_scopes(learner: Learner, decision: Decision, place: Place) -> list[Scope]:
@@ -189,18 +207,10 @@ def split_rows(learner: Learner, decision: Decision, place: Place, rows: Rows) -
     return {number: in_order(part) for number, part in enumerate(parts) if part.size}
 
 
-def _make_product(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
-    node = _make_node(learner, decision, place, rows)
-    leaves, groups = group_scopes(decision, place)
-    node.factors = tuple([learner.learn_factor(scope, rows) for scope in leaves])
-    node.children = [learn_spn(learner, child_place(decision, place, scope), rows) for scope in groups]
-    return node
-
-
-def _make_node(learner: Learner, decision: Decision, place: Place, rows: Rows) -> Node:
+def _make_node(learner: Learner, decision: Decision, opened: Opened) -> Node:
     """Make a node that keeps what was asked, and its rows if it is for it to keep them."""
-    keeps_rows = place.keeps_rows and decision.operation is not Operation.SPLIT_DATA
-    return Node(
+    place, rows, parent = opened
+    node = Node(
         decision.operation,
         place,
         rows.size,
@@ -208,8 +218,11 @@ def _make_node(learner: Learner, decision: Decision, place: Place, rows: Rows) -
         decision.informative,
         decision.independence if learner.keeps_answers else None,
         decision.clustering if learner.keeps_answers else None,
-        RowSet.of(learner.coded, rows) if keeps_rows else None,
+        learner.holder.keep(learner, rows) if place.keeps_rows and not decision.splits_data else None,
     )
+    if parent is not None:
+        parent.children.append(node)
+    return node
 
 
 @dataclass(frozen=True, eq=False, slots=True)

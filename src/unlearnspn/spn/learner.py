@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from unlearnspn.slices import Rows, Scope, Slice, code_rows, hidden_values
 from unlearnspn.spn.node import Factor, Node
 from unlearnspn.statistics.trees import TreeHashes
 
+if TYPE_CHECKING:
+    from unlearnspn.spn.holder import Holder
+
 Flags = npt.NDArray[np.bool_]
 
 
@@ -36,6 +39,8 @@ class Learner:
     independence: IndependenceTest[Any]
     clustering: Clustering[Any]
     leaves: Sequence[Leaf[Any]]
+    #: Gathers statistics of rows, wherever they lie.
+    holder: Holder
     #: The joint distribution of the variables of a naive factorization that can form a tree, if they are to have one.
     tree: ChowLiu | None = None
     #: Whether nodes keep what was asked, so that it can be asked again.

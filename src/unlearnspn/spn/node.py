@@ -141,6 +141,12 @@ class Node:
             return self.rows.rows
         return np.concatenate([child.gather_rows() for child in self.children])
 
+    def row_sets(self) -> list[RowSet]:
+        """Return the sets of rows that a cluster consists of."""
+        if self.rows is not None:
+            return [self.rows]
+        return [row_set for child in self.children for row_set in child.row_sets()]
+
     @cython.ccall
     def touch(self) -> cython.void:
         """Forget what holds only as long as nothing changes."""

@@ -63,6 +63,13 @@ class Revision:
         #: How to take everything back, step by step, the last one first.
         self._journal: list[Callable[[], object]] = []
         self.interruptible = interruptible
+        self._update: dict[Operation, Callable[[Node, Decision, Change, Path], None]] = {
+            Operation.CREATE_LEAF: self.update_leaf,
+            Operation.NAIVE_FACTORIZATION: self.update_factorization,
+            Operation.SPLIT_UNINFORMATIVE: self.update_product,
+            Operation.SPLIT_DATA: self.update_split_data,
+            Operation.SPLIT_VARIABLES: self.update_product,
+        }
 
     def unlearn_spn(self, node: Node, change: Change, path: Path = None) -> Node:
         """Return what is to stand in a node's place after a change: the node itself, unless it is learned anew."""
@@ -72,7 +79,7 @@ class Revision:
         decision = self.revise_operation(node, change)
         if decision.operation is not node.operation:
             return self._change_operation(node, decision, change, path)
-        _UPDATE[decision.operation](self, node, decision, change, path)
+        self._update[decision.operation](node, decision, change, path)
         node.informative = decision.informative
         node.independence, node.clustering = decision.independence, decision.clustering
         return node
@@ -178,6 +185,19 @@ class Revision:
         self._journal.append(undo)
         return marginals
 
+    def revise_informative(self, node: Node, change: Change, marginals: Marginals) -> Flags:
+        """Return which variables have two different values now; the same object if they are those from before."""
+        coded: CodedRows = self.learner.coded
+        scope = node.scope
+        if marginals.still_informative(
+            coded, scope, node.informative, change.leaving, change.coming, node.n_records, change.parts
+        ):
+            return node.informative
+        informative, n_undecided = marginals.informative(coded, scope)
+        if n_undecided:
+            settle(informative, coded, scope, change.rows())
+        return informative
+
     def revise_statistics(self, block: Any, statistics: Any, data: Slice, node: Node, change: Change) -> Any:
         """Revise what was asked at a node: in place, or into something else, as the building block chooses."""
         if statistics is None:
@@ -247,15 +267,26 @@ class Revision:
         came = clustering.assign(after, data, change.plus) if change.plus.size else _NOBODY
         if left.size + came.size == 1:
             number = int((left if left.size else came)[0])
-            return {number: _change_of(children.get(number), change.minus, change.plus)}
+            return {number: self._change_of(children.get(number), change.minus, change.plus)}
         n_clusters = clustering.sizes(after).size
         leaving = split_by_label(change.minus, left, n_clusters)
         coming = split_by_label(change.plus, came, n_clusters)
         return {
-            number: _change_of(children.get(number), minus, plus)
+            number: self._change_of(children.get(number), minus, plus)
             for number, (minus, plus) in enumerate(zip(leaving, coming, strict=True))
             if minus.size or plus.size
         }
+
+    def _change_of(self, node: Node | None, minus: Rows, plus: Rows) -> Change:
+        """Return the change of a cluster; None for one that had no rows before."""
+        return Change(minus, plus, lambda: self.rows_after(node, minus, plus))
+
+    def rows_after(self, node: Node | None, minus: Rows, plus: Rows) -> Rows:
+        """Return the rows of a cluster after a change, in increasing order, whether or not it has gone through it."""
+        if node is None:
+            return plus
+        staying = difference(in_order(node.gather_rows()), minus)
+        return merged(staying, difference(plus, staying))
 
     def _rows_by_cluster(self, node: Node, change: Change) -> tuple[Rows, Counts]:
         """Return the rows of a split of the data after a change, those of each cluster in order, and where each ends.
@@ -311,18 +342,7 @@ class _Revised:
         return self._revision.shift_marginals(self._node, self._change)
 
     def informative(self, marginals: Marginals) -> Flags:
-        node: Node = self._node
-        change: Change = self._change
-        coded: CodedRows = self._revision.learner.coded
-        scope = node.scope
-        if marginals.still_informative(
-            coded, scope, node.informative, change.leaving, change.coming, node.n_records, change.parts
-        ):
-            return node.informative
-        informative, n_undecided = marginals.informative(coded, scope)
-        if n_undecided:
-            settle(informative, coded, scope, change.rows())
-        return informative
+        return self._revision.revise_informative(self._node, self._change, marginals)
 
     def independence(self) -> Any:
         revision, node = self._revision, self._node
@@ -335,29 +355,9 @@ class _Revised:
         return revision.revise_statistics(revision.learner.clustering, node.clustering, self.data, node, self._change)
 
 
-_UPDATE: dict[Operation, Callable[[Revision, Node, Decision, Change, Path], None]] = {
-    Operation.CREATE_LEAF: Revision.update_leaf,
-    Operation.NAIVE_FACTORIZATION: Revision.update_factorization,
-    Operation.SPLIT_UNINFORMATIVE: Revision.update_product,
-    Operation.SPLIT_DATA: Revision.update_split_data,
-    Operation.SPLIT_VARIABLES: Revision.update_product,
-}
-
-
 def _address(path: Path) -> Address:
     """Return the address that a path leads to."""
     if path is None:
         return Address()
     above, step = path
     return Address(_address(above), step)
-
-
-def rows_after(node: Node, minus: Rows, plus: Rows) -> Rows:
-    """Return the rows of a cluster after a change, in increasing order, whether or not it has gone through it."""
-    staying = difference(in_order(node.gather_rows()), minus)
-    return merged(staying, difference(plus, staying))
-
-
-def _change_of(node: Node | None, minus: Rows, plus: Rows) -> Change:
-    """Return the change of a cluster; of one that had no rows before, those that come are all."""
-    return Change(minus, plus, lambda: plus if node is None else rows_after(node, minus, plus))

@@ -46,7 +46,7 @@ class Clusters:
     Counts, sums and sizes add and subtract: rows are shifted out and in. Seeds do not. Each is the row with the least
     keyed hash, given those before it: the best of a whole is the best of the best of its parts, but when a seed leaves,
     nothing tells which row comes next. So there is no `subtract`: whoever takes rows out asks `seeds_hold` first, and
-    learns anew if they do not. Nor do clusters of parts merge: which row is the next seed depends on the seeds of all.
+    learns anew if they do not. Clusters of parts merge step by step: seed by seed, then the sums around centroids.
 
     `labels` are the clusters of the rows in `labelled`, if these have just been found; they are no part of what is
     kept, and whoever uses them calls `take_labels`.
@@ -74,12 +74,12 @@ class Clusters:
         """Pick seeds and run the rounds; the rows' labels are there afterwards."""
         columns = gather(space, rows)
         seeds = pick_seeds(space, rows, columns, rows[:0])
-        return _finish(space, *_before_rounds(space, seeds), rows, columns)
+        return _finish(space, *before_rounds(space, seeds), rows, columns)
 
     @staticmethod
     def learn_from(space: Space, seeds: Array, rows: Array) -> Clusters:
         """Run the rounds from known seeds; the rows' labels are there afterwards."""
-        return _finish(space, *_before_rounds(space, seeds), rows, None)
+        return _finish(space, *before_rounds(space, seeds), rows, None)
 
     def seed_anew(self, space: Space, rows: Array, ends: Array) -> Clusters:
         """Learn clusters around seeds, without any round, after some of these seeds have left or rows have come.
@@ -89,7 +89,7 @@ class Clusters:
         """
         columns = gather(space, rows)
         seeds = pick_seeds(space, rows, columns, still_seeds(self.seeds, rows, ends))
-        _, counts, sums, centroids = _before_rounds(space, seeds)
+        _, counts, sums, centroids = before_rounds(space, seeds)
         labels = np.zeros(len(rows), np.int64)
         if len(seeds) > 1:
             _label_by_cluster(space, columns, self.seeds, seeds, centroids[0], ends, labels)
@@ -228,7 +228,7 @@ class Clusters:
     def _first_rounds(self, space: Space, number: cython.Py_ssize_t) -> Clusters:
         """Return a copy of the first rounds, with the centroids that the last of them leads to by now."""
         last = number - 1
-        led = _quantised(space, self.sums[last], self.counts[last], self.centroids[last])
+        led = quantised(space, self.sums[last], self.counts[last], self.centroids[last])
         centroids = np.concatenate([self.centroids[:number], led[np.newaxis]])
         return Clusters(self.seeds, self.sizes[:0], self.counts[:number].copy(), self.sums[:number].copy(), centroids)
 
@@ -323,7 +323,7 @@ class Clusters:
         return True
 
 
-def _before_rounds(space: Space, seeds: Array) -> tuple[Array, Array, Array, Array]:
+def before_rounds(space: Space, seeds: Array) -> tuple[Array, Array, Array, Array]:
     """Return what is known before the first round: seeds, counts, sums, and the seeds themselves as centroids."""
     s: cython.Py_ssize_t
     n_seeds: cython.Py_ssize_t = len(seeds)
@@ -351,7 +351,7 @@ def _finish(
     if len(seeds) < 2:
         return _labelled(seeds, counts, sums, centroids, rows, np.zeros(len(rows), np.int64))
     columns = gather(space, rows) if columns is None else columns
-    if len(sums) == space.max_rounds or _repeats(centroids, len(sums)):
+    if len(sums) == space.max_rounds or repeats(centroids, len(sums)):
         labels = np.empty(len(rows), np.int64)
         _label_columns(space, columns, 0, centroids[len(sums)], labels)
     else:
@@ -387,10 +387,17 @@ def _run_rounds(
             sums.append(sums[r - 1].copy() if r else np.zeros((n_clusters, space.width), np.int64))
             counts.append(counts[r - 1].copy() if r else np.zeros(n_clusters, np.int64))
             _move_rows(space, rows, before, after, sums[r], counts[r])
-            centroids.append(_quantised(space, sums[r], counts[r], centroids[r]))
+            centroids.append(quantised(space, sums[r], counts[r], centroids[r]))
         before, after = after, before
         r += 1
-        ended = _repeats(centroids, r)
+        ended = repeats(centroids, r)
+
+
+def sum_rows(space: Space, rows: Array, labels: Array, n_clusters: cython.Py_ssize_t) -> tuple[Array, Array]:
+    """Return the sums of the rows of each cluster, and how many there are."""
+    sums, counts = np.zeros((n_clusters, space.width), np.int64), np.zeros(n_clusters, np.int64)
+    _move_rows(space, rows, np.full(len(rows), -1), labels, sums, counts)
+    return sums, counts
 
 
 def _move_rows(
@@ -415,7 +422,7 @@ def _move_rows(
                 space.move_row(rows[j], cython.address(sums[before[j], 0]), cython.address(sums[after[j], 0]))
 
 
-def _quantised(
+def quantised(
     space: Space,
     sums: cython.longlong[:, ::1],
     counts: cython.longlong[::1],
@@ -439,7 +446,7 @@ def _quantised(
     return centroids
 
 
-def _repeats(centroids: Sequence[Array] | Array, last: cython.Py_ssize_t) -> bool:
+def repeats(centroids: Sequence[Array] | Array, last: cython.Py_ssize_t) -> bool:
     """Tell whether the last set of centroids has occurred before."""
     r: cython.Py_ssize_t
     found: cython.longlong[:, ::1] = centroids[last]

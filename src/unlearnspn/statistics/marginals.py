@@ -293,16 +293,20 @@ def _count(
 
 def settle(
     informative: cython.uchar[::1], coded: CodedRows, scope: cython.longlong[::1], rows: cython.longlong[::1]
-) -> None:
-    """Look at the values of the variables that are `UNDECIDED`, and put in whether they are informative."""
+) -> Counts:
+    """Look at the values of the variables that are `UNDECIDED`, and put in whether they are informative.
+
+    Returns something that tells the first value of each apart from others, -1 where there is none or nobody looked.
+    """
     i: cython.Py_ssize_t
-    first: cython.longlong
     nobody: cython.longlong[::1] = _NOBODY
+    found = np.full(scope.shape[0], -1)
+    firsts: cython.longlong[::1] = found
     with cython.nogil:
         for i in range(scope.shape[0]):
             if informative[i] == _UNDECIDED:
-                first = -1
-                informative[i] = _finds_another(coded, rows, nobody, scope[i], cython.address(first))
+                informative[i] = _finds_another(coded, rows, nobody, scope[i], cython.address(firsts[i]))
+    return found
 
 
 def varies(coded: CodedRows, rows: Rows, v: cython.Py_ssize_t, without: Rows = _NOBODY) -> bool:

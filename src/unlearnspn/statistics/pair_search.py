@@ -315,6 +315,19 @@ class _Search:
         self.n_cells += size
 
 
+def count_hub(
+    coded: CodedRows, rows: cython.longlong[::1], variable: cython.Py_ssize_t, others: cython.longlong[::1]
+) -> Words:
+    """Count the tables of a variable with others, one after another."""
+    k: cython.Py_ssize_t
+    hub: Hub = Hub(coded, rows, others.shape[0])
+    hub.begin(variable)
+    for k in range(others.shape[0]):
+        hub.add(others[k])
+    hub.count()
+    return np.asarray(hub.cells)
+
+
 def _grown(words: Words, used: int, more: int) -> Words:
     """Return the words in use with room for more, at least twice as large."""
     grown = np.empty(max(2 * words.size, used + more), np.int64)

@@ -56,6 +56,7 @@ PAIR = np.dtype(
     ]
 )
 
+_NOBODY = np.zeros(0, np.int64)
 #: With so many records for each pair of variables, tables take no more room than records do.
 _RECORDS_FOR_TABLES = 3
 #: A row in a table takes as long as so many cells, when G is computed from all of them.
@@ -76,7 +77,7 @@ class AskedPairs:
     """Pairs in the order in which they were asked, as words, their tables one after another if kept, and a hash.
 
     `low` and `high` sum up what is known of each pair times a hash of its variables. Rows are taken out as they were
-    put in. But parts do not merge: which pairs are asked depends on the answers of all rows together.
+    put in. Tables of parts add up; which pairs are asked next depends on the answers of all rows together.
     """
 
     def __init__(
@@ -96,6 +97,34 @@ class AskedPairs:
         self.n_records = n_records
         self.low = low
         self.high = high
+
+    @staticmethod
+    def of_tables(
+        coded: CodedRows,
+        scope: cython.longlong[::1],
+        cut: cython.double,
+        n_records: cython.longlong,
+        pairs: Pairs,
+        cells: Counts,
+    ) -> AskedPairs:
+        """Return what the search finds that asks these pairs, given their tables, in the order in which it asks them.
+
+        Of the pairs, only which variables they are of is read.
+        """
+        k: cython.Py_ssize_t
+        start: cython.Py_ssize_t = 0
+        pair: PairPointer
+        known: AskedPairs = AskedPairs(pairs.view(np.int64), cells, n_records)
+        logs: Logs = tabulated_logs()
+        for k in range(known.n_pairs):
+            pair = pair_at(known._words, k)
+            n_rows: cython.Py_ssize_t = coded.sizes[scope[pair.hub]]
+            n_columns: cython.Py_ssize_t = coded.sizes[scope[pair.other]]
+            set_association(pair, g_statistic(known._cells + start, n_rows, n_columns, logs))
+            start += n_rows * n_columns
+        asked: AskedPairs = AskedPairs.ask(coded, _NOBODY, scope, cut, True, known)
+        asked.n_records = n_records
+        return asked
 
     @staticmethod
     def ask(

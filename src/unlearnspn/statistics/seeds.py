@@ -1,6 +1,6 @@
 """Seeds of Q-k-means: rows picked as k-means++ does, by keyed hashes, so that removing others leaves them alone.
 
-Seeds of parts do not merge: all but the first depend on the seeds before them, which are those of all rows.
+Seeds merge step by step: given the seeds before it, the next seed of a whole is the best of what its parts propose.
 """
 
 from __future__ import annotations
@@ -34,87 +34,113 @@ def pick_seeds(
     n_seeds: cython.Py_ssize_t = known.shape[0]
     picked = np.empty(space.n_clusters + 1, np.int64)
     seeds: cython.longlong[::1] = picked
-    candidates: Candidates = Candidates(space, rows)
+    candidates: Candidates = Candidates(space, rows, columns)
     with cython.nogil:
         for s in range(n_seeds):
             seeds[s] = known[s]
-        candidates.read_keys(rows)
-        if n_seeds == 0:
-            seeds[0] = candidates.pick_first(rows)
-            n_seeds = seeds[0] >= 0
-        if n_seeds:
-            candidates.start(columns, seeds[0])
-            while n_seeds < space.n_clusters:
-                seeds[n_seeds] = candidates.pick(rows, cython.address(seeds[0]), n_seeds)
-                if seeds[n_seeds] < 0:
-                    break
-                n_seeds += 1
+            candidates.take(space.features(seeds[s]))
+        while n_seeds < max(space.n_clusters, 1):
+            if not candidates.pick():
+                break
+            seeds[n_seeds] = candidates.best
+            candidates.take(space.features(seeds[n_seeds]))
+            n_seeds += 1
     return picked[:n_seeds].copy()
 
 
+@cython.final
 @cython.cclass
 class Candidates:
     """The rows among which seeds are picked: their keys, and how far they are from the seeds, as far as is known.
 
     A row is at most at the distance `reach` from the nearest seed, and has been compared with as many as `n_compared`.
+    `best` is the row that was picked last; of several picks the one with the least `score` is the next seed, of
+    equals the one with the least `draw`. Seeds are known by their features, as they may be rows of others.
     """
 
-    keys: cython.ulonglong[::1]
-    reach: cython.double[::1]
-    n_compared: cython.int[::1]
-    space: Space
-
-    def __init__(self, space: Space, rows: const_int64[::1]) -> None:
+    def __init__(self, space: Space, rows: const_int64[::1], columns: const_int16[:, ::1]) -> None:
         self.space = space
+        self.rows = rows
+        self.columns = columns
         self.keys = np.empty(rows.shape[0], np.uint64)
         self.reach = np.empty(rows.shape[0], np.float64)
         self.n_compared = np.empty(rows.shape[0], np.int32)
+        self.seeds = np.empty((max(space.n_clusters, 1), space.coded.features.shape[1]), np.int16)
+        self.n_seeds = 0
+        self.best = -1
+        self.score = INFINITY
+        self.draw = 0
+        with cython.nogil:
+            self.read_keys()
+
+    def propose(self) -> tuple[float, int, int] | None:
+        """Return score, draw and row of the best next seed, given those that were added; None if there is none."""
+        found: cython.bint
+        with cython.nogil:
+            found = self.pick()
+        return (self.score, self.draw, self.best) if found else None
+
+    def add(self, features: const_int16[::1]) -> None:
+        """Add a seed, given its features of all variables of the table."""
+        if features.shape[0] != self.seeds.shape[1] or self.n_seeds == self.seeds.shape[0]:
+            raise ValueError(f"seed {self.n_seeds} with {features.shape[0]} features")
+        with cython.nogil:
+            self.take(cython.address(features[0]))
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def read_keys(self, rows: const_int64[::1]) -> cython.void:
+    def read_keys(self) -> cython.void:
         """Put the rows' keys side by side, for they are read once for each seed."""
         j: cython.Py_ssize_t
-        for j in range(rows.shape[0]):
-            self.keys[j] = self.space.coded.keys[rows[j]]
+        for j in range(self.rows.shape[0]):
+            self.keys[j] = self.space.coded.keys[self.rows[j]]
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def start(self, columns: const_int16[:, ::1], seed: cython.Py_ssize_t) -> cython.void:
-        """Compare all rows with the first seed."""
+    def take(self, features: cython.p_const_short) -> cython.void:
+        """Add a seed; all rows are compared with the first one."""
         j: cython.Py_ssize_t
-        _write_distances(self.space, columns, seed, self.reach)
-        for j in range(self.reach.shape[0]):
-            self.n_compared[j] = 1
+        for j in range(self.seeds.shape[1]):
+            self.seeds[self.n_seeds, j] = features[j]
+        if self.n_seeds == 0:
+            _write_distances(self.space, self.columns, features, self.reach)
+            for j in range(self.reach.shape[0]):
+                self.n_compared[j] = 1
+        self.n_seeds += 1
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def pick_first(self, rows: const_int64[::1]) -> cython.longlong:
-        """Return the row with the least draw as the first seed, or -1 if there are no rows."""
+    def pick(self) -> cython.bint:
+        """Pick the best row, given the seeds there are, and tell whether there is any."""
+        self.best = -1
+        if self.n_seeds == 0:
+            self.pick_first()
+        else:
+            self.pick_next()
+        return self.best >= 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def pick_first(self) -> cython.void:
+        """Pick the row with the least draw as the first seed."""
         j: cython.Py_ssize_t
         draw: cython.ulonglong
-        best: cython.longlong = -1
-        best_draw: cython.ulonglong = 0
         salt: cython.ulonglong = _salt(self.space, 0)
-        for j in range(rows.shape[0]):
+        self.score = 0.0
+        for j in range(self.rows.shape[0]):
             draw = mix64(self.keys[j] ^ salt)
-            if best < 0 or draw < best_draw:
-                best, best_draw = rows[j], draw
-        return best
+            if self.best < 0 or draw < self.draw:
+                self.best, self.draw = self.rows[j], draw
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def pick(
-        self,
-        rows: const_int64[::1],
-        seeds: cython.p_const_longlong,
-        n_seeds: cython.Py_ssize_t,
-    ) -> cython.longlong:
-        """Return the row with the least Exp(draw)/D² as the next seed, or -1 if every row lies on a seed.
+    def pick_next(self) -> cython.void:
+        """Pick the row with the least Exp(draw)/D² as the next seed; none if every row lies on a seed.
 
         No row is farther from all seeds than its `reach`, and -log(u) >= 1 - u: that tells of nearly all rows that they
         are not the best, without a logarithm or a distance, several at a time, and by more than any rounding, so that
@@ -131,10 +157,10 @@ class Candidates:
         uniform: cython.double
         draws = cython.declare(cython.ulonglong[BLOCK])
         is_open = cython.declare(cython.uchar[BLOCK])
-        salt: cython.ulonglong = _salt(self.space, n_seeds)
-        for block in range(count_blocks(rows.shape[0])):
+        salt: cython.ulonglong = _salt(self.space, self.n_seeds)
+        for block in range(count_blocks(self.rows.shape[0])):
             first = block * BLOCK
-            n_rows = min(BLOCK, rows.shape[0] - first)
+            n_rows = min(BLOCK, self.rows.shape[0] - first)
             _write_draws(cython.address(self.keys[first]), n_rows, salt, draws)
             if not _find_open(draws, cython.address(self.reach[first]), n_rows, best_score, is_open):
                 continue
@@ -142,31 +168,25 @@ class Candidates:
                 if not is_open[j]:
                     continue
                 uniform = _uniform(draws[j])
-                self.compare(first + j, rows[first + j], seeds, n_seeds, uniform, best_score)
+                self.compare(first + j, uniform, best_score)
                 if self.reach[first + j] == 0.0 or _is_surely_worse(uniform, self.reach[first + j], best_score):
                     continue
                 score = _score(uniform, self.reach[first + j])
                 if score < best_score or (score == best_score and draws[j] < best_draw):
-                    best, best_score, best_draw = rows[first + j], score, draws[j]
-        return best
+                    best, best_score, best_draw = self.rows[first + j], score, draws[j]
+        self.best, self.score, self.draw = best, best_score, best_draw
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def compare(
-        self,
-        j: cython.Py_ssize_t,
-        row: cython.Py_ssize_t,
-        seeds: cython.p_const_longlong,
-        n_seeds: cython.Py_ssize_t,
-        uniform: cython.double,
-        score: cython.double,
-    ) -> cython.void:
+    def compare(self, j: cython.Py_ssize_t, uniform: cython.double, score: cython.double) -> cython.void:
         """Compare a row with more seeds, until it is sure to have a larger score, or has been compared with all."""
         s: cython.Py_ssize_t = self.n_compared[j]
         reach: cython.double = self.reach[j]
-        while s < n_seeds and not _is_surely_worse(uniform, reach, score):
-            reach = min(reach, cython.cast(cython.double, _distance(self.space, row, seeds[s])))
+        distance: cython.longlong
+        while s < self.n_seeds and not _is_surely_worse(uniform, reach, score):
+            distance = _distance(self.space, self.space.features(self.rows[j]), cython.address(self.seeds[s, 0]))
+            reach = min(reach, cython.cast(cython.double, distance))
             s += 1
         self.n_compared[j], self.reach[j] = s, reach
 
@@ -213,7 +233,7 @@ def _hold_against(
     if n_seeds == 0:
         return False
     for j in range(n_rows):
-        reach[j] = _distance(space, rows[j], seeds[0])
+        reach[j] = _distance(space, space.features(rows[j]), space.features(seeds[0]))
     for s in range(n_seeds):
         if _is_beaten(space, seeds, s, rows, n_rows, reach):
             return False
@@ -343,16 +363,17 @@ def _distance_from_seeds(
 ) -> cython.longlong:
     """Return the squared distance of a row from the nearest of some seeds."""
     s: cython.Py_ssize_t
-    nearest: cython.longlong = _distance(space, row, seeds[0])
+    features: cython.p_const_short = space.features(row)
+    nearest: cython.longlong = _distance(space, features, space.features(seeds[0]))
     for s in range(1, n_seeds):
-        nearest = min(nearest, _distance(space, row, seeds[s]))
+        nearest = min(nearest, _distance(space, features, space.features(seeds[s])))
     return nearest
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _distance(space: Space, row: cython.Py_ssize_t, seed: cython.Py_ssize_t) -> cython.longlong:
+def _distance(space: Space, features: cython.p_const_short, others: cython.p_const_short) -> cython.longlong:
     """Return the squared distance of a row from a seed; what is missing here or there counts for nothing."""
     i: cython.Py_ssize_t
     v: cython.Py_ssize_t
@@ -360,8 +381,6 @@ def _distance(space: Space, row: cython.Py_ssize_t, seed: cython.Py_ssize_t) -> 
     other: cython.longlong
     apart: cython.longlong
     distance: cython.longlong = 0
-    features: cython.p_short = space.features(row)
-    others: cython.p_short = space.features(seed)
     for i in range(space.n_variables):
         v = space.variables[i].column
         feature, other = features[v], others[v]
@@ -380,7 +399,7 @@ def _distance(space: Space, row: cython.Py_ssize_t, seed: cython.Py_ssize_t) -> 
 def _write_distances(
     space: Space,
     columns: const_int16[:, ::1],
-    seed: cython.Py_ssize_t,
+    seed: cython.p_const_short,
     distances: cython.double[::1],
 ) -> cython.void:
     """Write the squared distances of rows from a seed: whole numbers, below 2**53."""
@@ -397,7 +416,7 @@ def _write_distances(
         for j in range(n_rows):
             few[j] = 0
         for i in range(space.n_variables):
-            feature = space.features(seed)[space.variables[i].column]
+            feature = seed[space.variables[i].column]
             if not space.variables[i].is_numeric:
                 _add_mismatches(cython.address(columns[i, first]), n_rows, feature, few)
             elif feature != FEATURE_MISSING:
