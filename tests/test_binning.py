@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from unlearnspn.binning import Crowd, find_crowd, lay_edges
+from unlearnspn.binning import Crowd, answered, lay_edges, search_crowd
 from unlearnspn.coding import NumericCoder
 from unlearnspn.statistics.moments import Moments
 
@@ -21,6 +21,10 @@ numbers = st.one_of(
     st.floats(-10, 10),
 )
 columns = st.lists(numbers, min_size=1, max_size=30)
+
+
+def find_crowd(values, centre, scale):
+    return answered(search_crowd(int(np.count_nonzero(~np.isnan(values))), centre, scale), values)
 
 
 def coarse(values):

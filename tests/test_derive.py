@@ -91,7 +91,7 @@ def test_leaves_keep_their_order(model):
     nodes = list(nodes_with_rows(model.root, model.records.rows))
     for (node, rows), each in zip(nodes, pending(model), strict=True):
         (counted,) = derive._counted_leaves(model.learner, [node])
-        found = derive._express_leaves(model.learner, each, counted)
+        found = derive._express_leaves(model.learner, each, counted, {})
         inputs = [part for each in found for part in factors_of(each)]
         expected = [part for each in express_each(model, node, rows) for part in factors_of(each)]
         assert len(inputs) == len(expected)

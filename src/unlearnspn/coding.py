@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.binning import find_crowd, lay_edges
+from unlearnspn.binning import Between, Search, answered, lay_edges, search_crowd
 from unlearnspn.hashing import Keys, derive_key, fingerprint
 from unlearnspn.rows import number_codes
 from unlearnspn.statistics.moments import Moments
@@ -83,15 +83,20 @@ class NumericCoder:
     def learn(
         cls, key: int, values: Floats, n_bins: int, moments: Moments, unit: float = 1.0
     ) -> tuple[NumericCoder, int]:
-        """Learn from a whole column and its moments; return the slack as well, see `find_crowd`."""
+        """Learn from a whole column and its moments; return the slack as well, see `search_crowd`."""
+        return answered(cls.search(key, n_bins, moments, unit), values)
+
+    @classmethod
+    def search(cls, key: int, n_bins: int, moments: Moments, unit: float) -> Search[tuple[NumericCoder, int]]:
+        """Ask of a column's values what its coder follows from, given their moments."""
         scale, centre = _scale_and_centre(moments)
-        crowd, slack = find_crowd(values, centre, scale)
+        crowd, slack = yield from search_crowd(moments.n, centre, scale)
         varies = bool(moments.spread())
         usual = crowd.usual if varies else None
         edges = lay_edges(crowd.centre, crowd.scale, n_bins, usual)
         coder = cls(key, n_bins, scale, centre, edges, _bin_prints(key, len(edges) + 2), varies, usual, unit)
         # Where all values are equal, any other may make theirs a usual one.
-        on_grid = usual is not None and not are_between(values, unit).any()
+        on_grid = usual is not None and not (yield Between(unit))
         return coder.with_grid(on_grid), slack if varies else -1
 
     def with_grid(self, on_grid: bool) -> NumericCoder:
@@ -103,12 +108,10 @@ class NumericCoder:
         """The standard deviation of the usual value, infinite where the column has no grid."""
         return _USUAL_STD * self.unit if self.on_grid else math.inf
 
-    def revise(self, moments: Moments, slack: int, remaining: Callable[[], Floats]) -> tuple[NumericCoder, int]:
-        """Take the moments there will be, and what is left of the slack."""
+    def holds(self, moments: Moments, slack: int) -> bool:
+        """Tell whether nothing changes, given the moments there will be, and what is left of the slack."""
         varies = bool(moments.spread())
-        if (slack >= 0 or not varies) and self._is_laid_like(moments, varies):
-            return self, slack
-        return NumericCoder.learn(self.key, remaining(), self.n_bins, moments, self.unit)
+        return (slack >= 0 or not varies) and self._is_laid_like(moments, varies)
 
     def _is_laid_like(self, moments: Moments, varies: bool) -> bool:
         return varies == self.varies and _scale_and_centre(moments) == (self.scale, self.centre)
@@ -159,12 +162,6 @@ class NumericCoder:
     def kept(self) -> bytes:
         """Fingerprint of everything kept."""
         return self.edges.tobytes()
-
-
-def are_between(values: Floats, unit: float | Floats) -> npt.NDArray[np.bool_]:
-    """Tell which values are no multiples of a unit; what is missing is nothing in between."""
-    between: npt.NDArray[np.bool_] = np.mod(values, unit) > 0.0
-    return between
 
 
 def _scale_and_centre(moments: Moments) -> tuple[float, float]:

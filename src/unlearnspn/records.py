@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from unlearnspn.binning import Search, answered, are_between
 from unlearnspn.coding import (
     CategoricalCoder,
     Coder,
@@ -24,7 +25,6 @@ from unlearnspn.coding import (
     Floats,
     Levels,
     NumericCoder,
-    are_between,
 )
 from unlearnspn.errors import RecordIdError
 from unlearnspn.extremes import Extremes
@@ -42,7 +42,8 @@ from unlearnspn.tables.times import DAY
 from unlearnspn.threads import n_cores
 from unlearnspn.totals import Totals, relaid
 
-T = TypeVar("T", bound=np.generic)
+T = TypeVar("T")
+G = TypeVar("G", bound=np.generic)
 
 _NOBODY = np.zeros(0, np.int64)
 #: With so many rows it pays to look at several columns at the same time.
@@ -471,11 +472,16 @@ class Records:
             unused = np.flatnonzero(totals.level_counts[start:end] == 0).tolist()
             return coder.drop([code for code in unused if coder.categories[code] is not None])
 
-        def remaining() -> Floats:
-            return np.asarray(self.values[self.rows_after(minus, plus), self.place[v]])
-
-        revised, totals.slack[v] = coder.revise(totals.moments(v), int(totals.slack[v]), remaining)
+        moments = totals.moments(v)
+        if coder.holds(moments, int(totals.slack[v])):
+            return coder
+        search = NumericCoder.search(coder.key, coder.n_bins, moments, coder.unit)
+        revised, totals.slack[v] = self._answer_after(search, v, minus, plus)
         return coder if revised.codes_like(coder) else revised
+
+    def _answer_after(self, search: Search[T], v: int, minus: Rows, plus: Rows) -> T:
+        """Return what a search finds in a column as it will be."""
+        return answered(search, self.values[self.rows_after(minus, plus), self.place[v]])
 
     def _write_values(self, rows: Rows, table: Table) -> tuple[Encoding, Totals]:
         """Write a table's values, with room for categories that are new."""
@@ -551,7 +557,7 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
     return fresh, totals._replace(level_counts=counts)
 
 
-def _resized(array: npt.NDArray[T], length: int) -> npt.NDArray[T]:
+def _resized(array: npt.NDArray[G], length: int) -> npt.NDArray[G]:
     """Return the array with another number of rows, zeros for new ones."""
     resized = np.zeros((length, *array.shape[1:]), array.dtype)
     resized[: len(array)] = array[:length]

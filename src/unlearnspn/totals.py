@@ -36,7 +36,7 @@ class Totals(NamedTuple):
     sums: Words
     #: Laid out as `Encoding.level_starts` says.
     level_counts: Counts
-    #: Indexed [variable]: how many values may leave or come before bins may have to lie elsewhere, see `find_crowd`.
+    #: Indexed [variable]: how many values may leave or come before bins may have to lie elsewhere, see `search_crowd`.
     slack: Counts
 
     @classmethod

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.independence.base import Groups
-from unlearnspn.rows.row_set import RowSet
 from unlearnspn.rows.sorted_rows import in_order, split_by_label
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.spn.learner import Learner
