@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import compress
@@ -84,6 +84,11 @@ class Ensemble:
     def relearn(self) -> Ensemble:
         """Learn from scratch on the records now held."""
         return self.learn_alike(*self.export())
+
+    def relearning(self) -> Callable[[], tuple[str, str]]:
+        """Return what learns from scratch on the records now held and gives the digests; requests may come before."""
+        ids, table = self.export()
+        return lambda: self.learn_alike(ids, table).digests
 
     def export(self) -> tuple[list[RecordId], Table]:
         """Return all records in the order of their ids."""

@@ -27,6 +27,10 @@ class LastRecordError(ValueError):
     """The request would leave no record at all; a model of nothing does not exist."""
 
 
+class NotOnAClusterError(ValueError):
+    """What is asked for cannot be done where the records lie on several machines; the message says what can."""
+
+
 class InvalidEvidenceError(ValueError):
     """Evidence or an event cannot be read, or does not fit the columns it speaks of."""
 

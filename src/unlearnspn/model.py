@@ -227,6 +227,11 @@ class Model:
         """Learn from scratch on the records now held."""
         return self.learn_alike(*self.export())
 
+    def relearning(self) -> Callable[[], tuple[str, str]]:
+        """Return what learns from scratch on the records now held and gives the digests; requests may come before."""
+        ids, table = self.export()
+        return lambda: self.learn_alike(ids, table).digests
+
     def show(self) -> ShownNode:
         """Return the network as it is now, for reading."""
         return show(self.learner, self.root, self.records.rows)
@@ -272,7 +277,7 @@ class Model:
         self._digest()  # which names the parts that can be taken over
         derivation = self._derivation
         expression = derivation.express(self.learner, self.root)
-        return Circuit(expression, _domains(self.settings, self.learner), self.origin, derivation.prepared)
+        return Circuit(expression, domains_of(self.settings, self.learner), self.origin, derivation.prepared)
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
@@ -334,7 +339,7 @@ class Model:
         change = self._plan(minus, ids, table)
         slots = self.records.find(change.minus) if change.moved else slots
         with Uninterrupted() as uninterrupted:
-            request = _Request(self, self._stage(slots, change), change)
+            request = self._request(self._stage(slots, change), change)
             try:
                 request.carry_out(uninterrupted.except_here)
             except BaseException:
@@ -361,6 +366,10 @@ class Model:
             dry_run=dry_run,
         )
 
+    def _request(self, staged: Staged, change: Change) -> Request:
+        """Return what carries a staged change out."""
+        return Request(self, staged, change)
+
     def _stage(self, slots: Rows, change: Change) -> Staged:
         """Write new records into free slots."""
         try:
@@ -371,7 +380,11 @@ class Model:
 
     def look_anew(self) -> None:
         """Look at the records anew, after room that was made for others has been given back."""
-        self.learner = self.settings.learner(self.records, self.records.encoding)
+        self.learner = self.learner_of(self.records, self.records.encoding)
+
+    def learner_of(self, records: Records, encoding: Encoding, n_records: int | None = None) -> Learner:
+        """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
+        return self.settings.learner(records, encoding, n_records)
 
     def _plan(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None) -> Change:
         """Return what a request changes of what the network sees."""
@@ -382,7 +395,7 @@ class Model:
         return plan_change(self.records, self.hidden, settings.without_rare, least, minus, ids, table)
 
 
-def _domains(settings: Settings, learner: Learner) -> Domains:
+def domains_of(settings: Settings, learner: Learner) -> Domains:
     """Return what a circuit shows of the columns."""
     schema = settings.schema
     scopes = np.arange(len(schema.variables)).reshape(-1, 1)
@@ -407,10 +420,10 @@ def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Tabl
     learner = settings.learner(records, records.encoding, keeps_answers=False)
     root = learn_spn(learner, settings.root_place, records.rows)
     digest.digest_network(learner, root)  # which names the parts that are alike
-    return Circuit(Derivation().express(learner, root), _domains(settings, learner), table.origin)
+    return Circuit(Derivation().express(learner, root), domains_of(settings, learner), table.origin)
 
 
-class _Request:
+class Request:
     """One change on its way: the network is changed first, then the records; until then all can be taken back.
 
     Where the coding of the values itself changes, everything is learned anew: on the same records with new codes, or,
@@ -485,7 +498,7 @@ class _Request:
 
     def _learner_of(self, records: Records, encoding: Encoding) -> Learner:
         """Return the learner for as many records as there will be."""
-        return self.model.settings.learner(records, encoding, self._n_records)
+        return self.model.learner_of(records, encoding, self._n_records)
 
     def _learn_recoded(self, rows: Rows) -> None:
         self._records = self.model.records.recoded(self.staged)
@@ -532,6 +545,6 @@ class _Request:
         model.records.commit(self.staged)
         model.dropped = self.revision.dropped
         if self._records is not None:
-            self._learner = model.settings.learner(model.records, model.records.encoding)
+            self._learner = model.learner_of(model.records, model.records.encoding)
         model.learner = self._learner
         model._derivation.forget(self.revision.outdated)

@@ -150,7 +150,7 @@ class Records:
         )
         coders: dict[int, Coder] = {}
         for v in np.flatnonzero(~self.is_numeric).tolist():
-            coders[v] = CategoricalCoder.by_code(_variable_key(v), categories[v])
+            coders[v] = CategoricalCoder.by_code(variable_key(v), categories[v])
         self._total(rows, parts, coders)
         self._complete(rows, [coders[v] for v in range(len(coders))])
 
@@ -381,7 +381,7 @@ class Records:
                 self.values[rows, place] = column.numbers()
                 count_parts(bits, rows, place, parts[v], 1)
             else:
-                empty = CategoricalCoder.learn(_variable_key(v), ())
+                empty = CategoricalCoder.learn(variable_key(v), ())
                 coders[v] = self._write_levels(empty, place, rows, column)
         self._total(rows, parts, coders)
         return [coders[v] for v in range(len(coders))]
@@ -396,7 +396,7 @@ class Records:
             place = int(self.place[v])
             add_values(totals.sums, int(totals.starts[v]), bits, rows, place, totals.window(v), 1)
             values = self.values[rows, place]
-            key, moments = _variable_key(v), totals.moments(v)
+            key, moments = variable_key(v), totals.moments(v)
             unit = DAY if self.schema.variables[v].family is Family.DATE else 1.0
             coders[v], totals.slack[v] = NumericCoder.learn(key, values, self.n_bins, moments, unit)
 
@@ -539,7 +539,8 @@ def _for_each(act: Callable[[int], None], variables: Sequence[int], parallel: bo
         list(pool.map(act, variables))
 
 
-def _variable_key(variable: int) -> int:
+def variable_key(variable: int) -> int:
+    """Return the key of a variable, by its place."""
     return derive_key(0, "variable", variable.to_bytes(4, "little"))
 
 

@@ -50,7 +50,7 @@ class ByClass:
 
     def learn(self, data: Slice, rows: Rows) -> Split:
         """Cluster some rows, or count their classes."""
-        return self._split(
+        return self.split_by(
             data, rows.size, lambda: self.clustering.learn(data, rows), lambda: self._count(data, rows, rows[:0])
         )
 
@@ -78,7 +78,7 @@ class ByClass:
             return self._count(data, rows(), plus[:0]) if classes is None else self._count(data, plus, minus, classes)
 
         n_rows = int(self.sizes(statistics).sum()) + plus.size - minus.size
-        revised = self._split(data, n_rows, ask_clustering, count)
+        revised = self.split_by(data, n_rows, ask_clustering, count)
         return revised if clusters is None or revised.clusters is not clusters else statistics
 
     def assign(self, statistics: Split, data: Slice, rows: Rows) -> Labels:
@@ -111,7 +111,7 @@ class ByClass:
             parts.extend([prints[classes.levels].tobytes(), classes.counts.tobytes()])
         return fingerprint(parts)
 
-    def _split(
+    def split_by(
         self, data: Slice, n_rows: int, ask_clustering: Callable[[], Any], count: Callable[[], Classes]
     ) -> Split:
         """Ask for clusters if there are rows enough, and for classes if that gave no more than one."""
@@ -134,7 +134,11 @@ class ByClass:
             counts[before.levels] = before.counts
         np.add.at(counts, self._levels(data, plus), 1)
         np.subtract.at(counts, self._levels(data, minus), 1)
-        order = np.append(coder.canonical_codes, -1)
+        return self.in_order(data, counts)
+
+    def in_order(self, data: Slice, counts: Counts) -> Classes:
+        """Return the classes that occur, given how many records have each level, and last how many have none."""
+        order = np.append(data.encoding.categorical(self.target).canonical_codes, -1)
         occurring = order[counts[order] > 0]
         return Classes(occurring, counts[occurring])
 

@@ -206,8 +206,8 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         """Learn from scratch on the records now held, and compare both digests."""
         with self._turn():
             model = self._fitted()
-            (digest, state_digest), (ids, table) = model.digests, model.export()
-        fresh_digest, fresh_state_digest = model.learn_alike(ids, table).digests
+            (digest, state_digest), relearn = model.digests, model.relearning()
+        fresh_digest, fresh_state_digest = relearn()
         return Verification(digest, fresh_digest, state_digest, fresh_state_digest)
 
     @property

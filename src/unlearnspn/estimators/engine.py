@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -67,8 +67,8 @@ class Engine(Protocol):
     def held(self, ids: Sequence[RecordId]) -> Table:
         """Return some records that are held, in this order."""
 
-    def learn_alike(self, ids: Sequence[RecordId], table: Table) -> Engine:
-        """Learn from scratch, with the same settings."""
+    def relearning(self) -> Callable[[], tuple[str, str]]:
+        """Return what learns from scratch on the records now held and gives the digests; requests may come before."""
 
     def revise(
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False

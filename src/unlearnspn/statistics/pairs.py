@@ -99,6 +99,25 @@ class AskedPairs:
         self.high = high
 
     @staticmethod
+    def associated(
+        coded: CodedRows, scope: cython.longlong[::1], cut: cython.double, pairs: Pairs, cells: Counts
+    ) -> Pairs:
+        """Return pairs with what their tables say; of the given ones only which variables they are of is read."""
+        k: cython.Py_ssize_t
+        start: cython.Py_ssize_t = 0
+        pair: PairPointer
+        known: AskedPairs = AskedPairs(pairs.view(np.int64).copy(), cells, 0)
+        logs: Logs = tabulated_logs()
+        for k in range(known.n_pairs):
+            pair = pair_at(known._words, k)
+            n_rows: cython.Py_ssize_t = coded.sizes[scope[pair.hub]]
+            n_columns: cython.Py_ssize_t = coded.sizes[scope[pair.other]]
+            set_association(pair, g_statistic(known._cells + start, n_rows, n_columns, logs))
+            pair.depends = is_dependent(pair.half_g, pair.freedom, cut)
+            start += n_rows * n_columns
+        return known.pairs
+
+    @staticmethod
     def of_tables(
         coded: CodedRows,
         scope: cython.longlong[::1],
@@ -107,21 +126,8 @@ class AskedPairs:
         pairs: Pairs,
         cells: Counts,
     ) -> AskedPairs:
-        """Return what the search finds that asks these pairs, given their tables, in the order in which it asks them.
-
-        Of the pairs, only which variables they are of is read.
-        """
-        k: cython.Py_ssize_t
-        start: cython.Py_ssize_t = 0
-        pair: PairPointer
+        """Return what the search finds that asks these pairs, in this order, if their tables say what is known."""
         known: AskedPairs = AskedPairs(pairs.view(np.int64), cells, n_records)
-        logs: Logs = tabulated_logs()
-        for k in range(known.n_pairs):
-            pair = pair_at(known._words, k)
-            n_rows: cython.Py_ssize_t = coded.sizes[scope[pair.hub]]
-            n_columns: cython.Py_ssize_t = coded.sizes[scope[pair.other]]
-            set_association(pair, g_statistic(known._cells + start, n_rows, n_columns, logs))
-            start += n_rows * n_columns
         asked: AskedPairs = AskedPairs.ask(coded, _NOBODY, scope, cut, True, known)
         asked.n_records = n_records
         return asked
