@@ -25,6 +25,10 @@ from unlearnspn.clustering.by_class import ByClass, Classes, Split
 from unlearnspn.clustering.qkmeans import QKMeans
 from unlearnspn.errors import NotOnAClusterError
 from unlearnspn.independence.gtest import GTest
+from unlearnspn.leaves.from_counts import FromCounts
+from unlearnspn.leaves.from_moments import FromMoments
+from unlearnspn.leaves.histogram import Histogram
+from unlearnspn.model import Settings
 from unlearnspn.rows.row_set import RowSet
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.spn.derive import Pending, express_beside
@@ -102,7 +106,7 @@ class SharedHolder:
         asked = [(factor.scope, self._rows_of(each)) for each, factor in trees]
         sizes = np.array([selection.size for _, selection in asked])
         owners = _evenly(sizes, self.shards.number)
-        given = Ask("tree_statistics", (asked, owners, self.shards.number))
+        given = Ask("tree_statistics", (self.records.totals, asked, owners, self.shards.number))
         expressed = list(map(iter, self.shards.exchange(given, "express_trees")))
         return [next(expressed[owner]) for owner in owners]
 
@@ -285,19 +289,24 @@ def _evenly(sizes: Any, n_shards: int) -> list[int]:
     return owners
 
 
-def require_mergeable(learner: Learner) -> None:
-    """Raise unless all statistics of a learner can be put together from those of parts."""
-    test, clustering = learner.independence, learner.clustering
-    inner = clustering.clustering if isinstance(clustering, ByClass) else clustering
+def require_mergeable(settings: Settings) -> None:
+    """Raise unless all statistics can be put together from those of parts of the records."""
+    test, clustering = settings.independence, settings.clustering
     if type(test) is not GTest:
         raise NotOnAClusterError(
             f"independence={test!r} cannot be learned on a cluster: what it knows of parts of the records cannot be "
             "put together (RDC ranks values among all records). Use independence='gtest'"
         )
-    if type(inner) is not QKMeans:
+    if type(clustering) is not QKMeans:
         raise NotOnAClusterError(
-            f"clustering={inner!r} cannot be learned on a cluster: only Q-k-means is. Use clustering='qkmeans'"
+            f"clustering={clustering!r} cannot be learned on a cluster: only Q-k-means is. Use clustering='qkmeans'"
         )
+    for variable, leaf in zip(settings.schema.variables, settings.leaves, strict=True):
+        if not isinstance(leaf, FromCounts | FromMoments | Histogram):
+            raise NotOnAClusterError(
+                f"the leaf {leaf!r} of column {variable.name!r} cannot be learned on a cluster: only leaves from "
+                "counts or moments are, which all leaves of this library are"
+            )
 
 
 @dataclass(eq=False)

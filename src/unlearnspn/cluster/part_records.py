@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from unlearnspn.binning import Between, Cells, Heaviest, answer_from, third_values
+from unlearnspn.cluster.reading import ReadPart
 from unlearnspn.coding import CategoricalCoder, Coder, Encoding, Floats
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.multiset import Multiset
@@ -53,13 +53,13 @@ class PartRecords(Records):
         seed: int,
         n_bins: int,
         string_ids: bool,
-        parts: Sequence[tuple[int, list[RecordId], Table]],
+        parts: Sequence[ReadPart],
     ) -> Self:
         """Take the values of some partitions; they are not coded yet."""
         records = cls(schema, seed, n_bins)
         if string_ids:
             records.ids = np.zeros(0, object)
-        records._allocate(sum(len(ids) for _, ids, _ in parts))
+        records._allocate(sum(part.table.n_rows for part in parts))
         records.free = []
         records.partition = np.zeros(records.capacity, np.int64)
         records._own = {
@@ -67,9 +67,9 @@ class PartRecords(Records):
         }
         start = 0
         for number, ids, table in parts:
-            rows = np.arange(start, start + len(ids))
-            records._take_partition(rows, number, ids, table)
-            start += len(ids)
+            rows = np.arange(start, start + table.n_rows)
+            records._take_partition(rows, number, ids or [], table)
+            start += table.n_rows
         records.occupy(records.rows)
         return records
 
@@ -144,7 +144,8 @@ class PartRecords(Records):
 
     def recoded_by(self, coders: Sequence[Coder], n_bins: int, plus: Rows) -> PartRecords:
         """Return the same records, and those in reserved slots, under other codes; they share all else with these."""
-        recoded, rows = copy(self), np.concatenate([self.rows, plus])
+        recoded, rows = object.__new__(type(self)), np.concatenate([self.rows, plus])
+        vars(recoded).update(vars(self))
         recoded.codes, recoded.features = np.zeros_like(self.codes), np.zeros_like(self.features)
         recoded.n_bins = n_bins
         recoded._renumber(coders, rows)

@@ -46,7 +46,7 @@ class SharedRevision(Revision):
         coded, n_records = self.learner.coded, node.n_records
         try:
             if marginals.still_informative(
-                coded, node.scope, node.informative, change.leaving, change.coming, n_records, _elsewhere
+                coded, node.scope, node.informative, change.minus, change.plus, n_records, _elsewhere
             ):
                 return node.informative
         except _RowsElsewhere:

@@ -14,10 +14,12 @@ import numpy as np
 
 from unlearnspn.circuit.expressions import Expression
 from unlearnspn.cluster.part_records import PartRecords, RawRecords, Tally
+from unlearnspn.cluster.reading import Part, Reading, ReadPart, Summary, in_partition, read_part
 from unlearnspn.cluster.selections import Selection
 from unlearnspn.coding import Coder, Encoding
 from unlearnspn.hashing import Keys
 from unlearnspn.ids import RecordId
+from unlearnspn.leaves import check_support
 from unlearnspn.leaves.tree_statistics import TreeStatistics
 from unlearnspn.model import Settings
 from unlearnspn.rows.row_set import RowSet
@@ -31,6 +33,7 @@ from unlearnspn.statistics.marginals import Marginals, settle
 from unlearnspn.statistics.pair_search import count_hub
 from unlearnspn.statistics.seeds import Candidates
 from unlearnspn.statistics.space import Space
+from unlearnspn.totals import Totals
 
 _NOBODY = np.zeros(0, np.int64)
 
@@ -49,16 +52,42 @@ class GivenTree(NamedTuple):
 class Shard:
     """Some of the records, and the rows that the coordinator has numbered."""
 
-    def __init__(self, number: int, settings: Settings, records: PartRecords) -> None:
+    settings: Settings
+    records: PartRecords
+    #: What asks read: the records, or the same under other codes.
+    _next: PartRecords
+
+    def __init__(self, number: int, parts: Sequence[Part]) -> None:
         self.number = number
-        self.settings = settings
-        self.records = records
-        #: What asks read: the records, or the same under other codes.
-        self._next = records
+        self._parts = list(parts)
+        self._read: list[ReadPart] = []
         self._learner: Learner | None = None
         self._everyone: Rows | None = None
         self._handles: dict[int, Rows] = {}
         self._searches: dict[int, _SeedSearch] = {}
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def read(self, reading: Reading) -> list[Summary]:
+        """Read the partitions."""
+        summaries = []
+        while self._parts:  # a partition that was read need not be held as it came
+            read, summary = read_part(self._parts.pop(0), reading)
+            self._read.append(read)
+            summaries.append(summary)
+        return summaries
+
+    def open(self, settings: Settings, string_ids: bool, starts: Mapping[int, int], n_bins: int) -> None:
+        """Take the values of what was read; records without ids are numbered from where their partition starts."""
+        for read in self._read:
+            try:
+                check_support(settings.leaves, read.table)
+            except ValueError as error:
+                raise in_partition(error, read.number) from error
+        parts = [read if read.ids is not None else read.numbered(starts[read.number]) for read in self._read]
+        self._read, self.settings = [], settings
+        self.records = PartRecords.read(settings.schema, settings.seed, n_bins, string_ids, parts)
+        self._renew(self.records)
 
     # -- what selections find rows in ------------------------------------------------------------------------------
 
@@ -194,10 +223,10 @@ class Shard:
     # -- the circuit -----------------------------------------------------------------------------------------------
 
     def tree_statistics(
-        self, trees: Sequence[tuple[Scope, Selection]], owners: Sequence[int], n_shards: int
+        self, totals: Totals, trees: Sequence[tuple[Scope, Selection]], owners: Sequence[int], n_shards: int
     ) -> list[list[GivenTree]]:
-        """Give each shard the statistics of the trees that it is to express."""
-        learner = self.learner
+        """Give each shard the statistics of the trees that it is to express, laid out as the totals of all say."""
+        self._next.totals, learner = totals, self.learner
         given: list[list[GivenTree]] = [[] for _ in range(n_shards)]
         for (scope, selection), owner in zip(trees, owners, strict=True):
             statistics = learner.joint_leaf.learn(learner.slice(scope, 0), selection.rows(self))
@@ -232,10 +261,10 @@ class Shard:
         keys = np.sort(np.concatenate(pieces))
         return np.unique(keys[1:][keys[1:] == keys[:-1]])
 
-    def ids_with(self, keys: Keys) -> list[RecordId]:
-        """Return the ids of the records that have one of some keys."""
+    def ids_with(self, keys: Keys) -> list[tuple[RecordId, int]]:
+        """Return the ids of the records that have one of some keys, each with its partition."""
         rows = np.flatnonzero(self.records.live & np.isin(self.records.keys, keys))
-        return self.records.ids_of(rows)
+        return list(zip(self.records.ids_of(rows), self.records.partition[rows].tolist(), strict=True))
 
     def export(self, selection: Selection) -> RawRecords:
         """Return records, with the levels of the encoding that holds."""

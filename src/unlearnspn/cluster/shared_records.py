@@ -7,7 +7,7 @@ revises statistics by them as it does there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self, TypeVar
 
@@ -18,9 +18,9 @@ from unlearnspn.cluster.asking import Ask, Question, Shards, ask_one, ask_togeth
 from unlearnspn.cluster.coding import Survey, learn_number, search_column, survey
 from unlearnspn.cluster.part_records import RawRecords, Tally, answer_in_part
 from unlearnspn.cluster.selections import ByShard, Changed, Everyone, Selection
-from unlearnspn.coding import Coder, Encoding, Floats
+from unlearnspn.coding import CategoricalCoder, Coder, Encoding, Floats, NumericCoder
 from unlearnspn.ids import RecordId, record_keys
-from unlearnspn.records import Records, Staged
+from unlearnspn.records import Records, Staged, variable_key
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows
 from unlearnspn.tables import Column, Family, Table
@@ -30,6 +30,7 @@ T = TypeVar("T")
 _NOBODY = np.zeros(0, np.int64)
 #: Room for so many guests at first.
 _ROOM = 256
+_ANY_KEY = (1 << 64) - 1
 
 
 class SharedRecords(Records):
@@ -66,14 +67,17 @@ class SharedRecords(Records):
 
     def _learn_all(self, found: Survey, selection: Selection) -> list[Coder]:
         """Learn how all columns are coded, those of numbers together."""
-        self.totals, numeric = found.totals, np.flatnonzero(self.is_numeric).tolist()
-        questions = [
-            learn_number(self.schema, self.n_bins, v, self.totals.moments(v), selection) for v in numeric
-        ]
-        coders: dict[int, Coder] = dict(found.coders)
-        for v, (coder, slack) in zip(numeric, ask_together(self.shards, questions), strict=True):
+        self.totals, coders = found.totals, dict[int, Coder](found.coders)
+        numeric = np.flatnonzero(self.is_numeric).tolist()
+        for v, (coder, slack) in zip(numeric, self._ask_numbers(self.totals, self.n_bins, selection), strict=True):
             coders[v], self.totals.slack[v] = coder, slack
         return [coders[v] for v in range(len(self.is_numeric))]
+
+    def _ask_numbers(self, totals: Totals, n_bins: int, selection: Selection) -> list[tuple[NumericCoder, int]]:
+        """Ask how the numeric columns are coded, and for their slack, all together."""
+        numeric = np.flatnonzero(self.is_numeric).tolist()
+        questions = [learn_number(self.schema, n_bins, v, totals.moments(v), selection) for v in numeric]
+        return ask_together(self.shards, questions)
 
     # -- what is true of all ---------------------------------------------------------------------------------------
 
@@ -176,7 +180,9 @@ class SharedRecords(Records):
 
     def seat(self, key: int, features: Any) -> int:
         """Have a seed as a guest, of which only key and features are known; return its slot."""
-        slot = self._slot_of(key)
+        # Where a record is replaced, the one that comes is meant.
+        slot = self._guests.get(_beside(key), -1)
+        slot = self._slot_of(key) if slot < 0 else slot
         self.keys[slot], self.features[slot] = key, features
         return slot
 
@@ -190,7 +196,7 @@ class SharedRecords(Records):
     def send_away(self, seeds: set[int]) -> None:
         """Forget all guests but some seeds, and of these all but what seeds must have."""
         gone = [slot for slot in self._guests.values() if slot not in seeds]
-        self._guests = {key: slot for key, slot in self._guests.items() if slot in seeds}
+        self._guests = {key & _ANY_KEY: slot for key, slot in self._guests.items() if slot in seeds}
         self._release(np.array(gone, np.int64))
         kept = np.array(sorted(seeds), np.int64)
         self.ids[kept] = "" if self.string_ids else 0
@@ -224,12 +230,12 @@ class SharedRecords(Records):
         if known is None or known not in leaving:
             return self._slot_of(key)
         slot = int(self._reserve(1)[0])
-        self._guests[key ^ (1 << 64)] = slot  # no key of a record, so that it is found by nobody
+        self._guests[_beside(key)] = slot
         return slot
 
     def _refuse_equal_keys(self, ids: Sequence[RecordId], keys: Any) -> None:
         if self.string_ids and ids:
-            held = [item for part in self.shards.ask([Ask("ids_with", (keys,))])[0] for item in part]
+            held = [item for part in self.shards.ask([Ask("ids_with", (keys,))])[0] for item, _ in part]
             if len(np.unique(keys)) < len(keys) or not set(held) <= set(ids):
                 self._refuse_collisions(lambda: np.zeros(2, np.uint64))
 
@@ -298,6 +304,36 @@ class SharedRecords(Records):
     def discard(self, staged: Staged) -> None:
         """Forget a staged change; whoever sends guests away wipes the new ones."""
 
+    def changes_by_shard(self, changes: Mapping[int, Mapping[int, int]]) -> dict[int, dict[int, tuple[Rows, Rows]]]:
+        """Return for each shard which rows leave and which come, by handle; `changes` are by handle and guest."""
+        found: dict[int, dict[int, tuple[Rows, Rows]]] = {}
+        for handle, signs in changes.items():
+            leaving, coming = (
+                self.by_shard(np.array([slot for slot, sign in signs.items() if sign == wanted], np.int64))
+                for wanted in (-1, 1)
+            )
+            for shard in {*leaving, *coming}:
+                found.setdefault(shard, {})[handle] = leaving.get(shard, _NOBODY), coming.get(shard, _NOBODY)
+        return found
+
+    def coded_afresh(self, staged: Staged, n_bins: int, selection: Selection) -> tuple[list[Coder], Totals]:
+        """Return coders as if all were learned from scratch after a staged change, and the totals that go with them."""
+        totals, coders, counts = staged.totals.copied(), list(staged.encoding.coders), []
+        for v, coder in enumerate(staged.encoding.coders):
+            if isinstance(coder, CategoricalCoder):
+                order = coder.canonical_codes
+                coders[v] = CategoricalCoder.learn(variable_key(v), coder.canonical_categories)
+                start = int(staged.encoding.level_starts[v])
+                counts.append(totals.level_counts[start + np.asarray(order, np.int64)])
+        numeric = np.flatnonzero(self.is_numeric).tolist()
+        for v, (coder, slack) in zip(numeric, self._ask_numbers(totals, n_bins, selection), strict=True):
+            coders[v], totals.slack[v] = coder, slack
+        return coders, totals._replace(level_counts=np.concatenate([_NOBODY, *counts]))
+
+    def take_numbers(self, other: SharedRecords) -> None:
+        """Take over what is known of the numbers of the same records under other codes."""
+        self.unusual, self._ends = other.unusual, other._ends
+
     def coded_by(self, coders: Sequence[Coder], totals: Totals, n_bins: int, multiset: Any, n_records: int) -> Self:
         """Return the records under other codes: with the same shards, and no guests."""
         fresh = type(self)(self.schema, self.seed, n_bins, self.shards, self.string_ids)
@@ -305,6 +341,11 @@ class SharedRecords(Records):
         fresh.unusual, fresh._ends = [line.copy() for line in self.unusual], copy(self._ends)
         fresh._origins = self._origins
         return fresh
+
+
+def _beside(key: int) -> int:
+    """Return under what a guest is known that comes where a record of the same key leaves; no record has that key."""
+    return key | _ANY_KEY + 1
 
 
 def _sum(parts: Sequence[Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from threading import RLock
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,7 +18,7 @@ from unlearnspn.circuit.queries import Queries
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
 from unlearnspn.estimators.engine import Engine
-from unlearnspn.estimators.targets import Target
+from unlearnspn.estimators.targets import Target, beside
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId, read_ids, require_found, require_unique
 from unlearnspn.independence import IndependenceTest
@@ -33,6 +33,11 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
 from unlearnspn.tables import Table, column_meant, is_column, read_column, read_table
 from unlearnspn.tables.names import Label
+
+if TYPE_CHECKING:
+    from unlearnspn.cluster.asking import Shards
+    from unlearnspn.cluster.fitting import Opened
+    from unlearnspn.cluster.reading import Reading
 
 
 @dataclass(frozen=True)
@@ -121,10 +126,8 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         schema = Schema.of(table, self.categorical_features, id_column)
         feature_names, named = schema.names, table.has_text_names
         if target is not None:
-            table, schema = _beside(table, target), schema.with_target(target.column.name, target.column.family)
-        settings = read_settings(self._parameters(target), schema, table.column_names)
-        if target is not None:
-            settings = replace(settings, target=len(feature_names))
+            table, schema = beside(table, target), schema.with_target(target.column.name, target.column.family)
+        settings = self._settings(schema, table, None if target is None else target.column.name)
         check_support(settings.leaves, table)
         model = self._learn_engine(settings, names, table)
         if target is not None:
@@ -132,15 +135,34 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         self._model = model
         self._set_features(feature_names, named)
 
+    def _fit_shards(self, shards: Shards, reading: Reading) -> None:
+        """Learn from partitions that lie in shards."""
+        from unlearnspn.cluster.fitting import open_shards  # noqa: PLC0415  # only who has a cluster needs it
+
+        opened = open_shards(shards, reading, lambda schema, like: self._settings(schema, like, reading.target))
+        model = self._gather_engine(opened)
+        model.origin, model.label_dtype = opened.like.origin, opened.label_dtype
+        self._model = model
+        self._set_features(opened.like.names[: opened.n_features], opened.like.has_text_names)
+
     @abstractmethod
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Engine:
         """Learn from scratch."""
 
-    def _parameters(self, target: Target | None) -> Parameters:
+    @abstractmethod
+    def _gather_engine(self, opened: Opened) -> Engine:
+        """Learn from scratch from records that lie in shards."""
+
+    def _settings(self, schema: Schema, table: Table, target: str | None) -> Settings:
+        """Return what the parameters mean for a table, the last column of which may be a target."""
+        settings = read_settings(self._parameters(target), schema, table.column_names)
+        return settings if target is None else replace(settings, target=len(schema.variables) - 1)
+
+    def _parameters(self, target: str | None) -> Parameters:
         """Return the parameters; classes are categories even if they are booleans, so that they can come and go."""
         parameters = Parameters(**{name: getattr(self, name) for name in Parameters.names()})
         if target is not None and isinstance(self.leaves, Mapping | None):
-            return replace(parameters, leaves={target.column.name: "categorical", **(self.leaves or {})})
+            return replace(parameters, leaves={target: "categorical", **(self.leaves or {})})
         return parameters
 
     def _set_features(self, names: list[str], named: bool) -> None:
@@ -187,7 +209,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
                     raise RecordIdError(f"there are {len(names)} ids for {table.n_rows} rows")
             else:
                 table, names, _ = self._read_records(X, schema.id_column if ids is None else ids, schema.id_column)
-                table = table if target is None else _beside(table, target)
+                table = table if target is None else beside(table, target)
             self._check_more(table, names)
             require_found(names, model.holds(names).tolist())
             return model.revise(names, names, self._completed(table, names), dry_run)
@@ -334,7 +356,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         table, names, _ = self._read_records(X, ids, schema.id_column)
         if target is not None:
             _require_rows(table)
-            table = _beside(schema.without_target().arranged(table), target)
+            table = beside(schema.without_target().arranged(table), target)
         self._check_more(table, names)
         table = schema.arranged(table)
         model.check_support(table)
@@ -397,22 +419,19 @@ class BaseSPN(BaseUnlearner):
         warn_of(model.identifying, "samples and exported circuits of this model show")
         return model
 
+    def _gather_engine(self, opened: Opened) -> Model:
+        from unlearnspn.cluster.model import SharedModel  # noqa: PLC0415
+
+        model = SharedModel.gather(opened.settings, opened.shards, opened.string_ids, opened.n_records)
+        warn_of(model.identifying, "samples and exported circuits of this model show")
+        return model
+
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
         write_model(path, self._fitted(), document)
 
     @staticmethod
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Model, dict[str, Any]]:
         return read_model(path, components)
-
-
-def _beside(table: Table, target: Target) -> Table:
-    """Put the classes beside the features, the last column of all."""
-    n_rows, origin = len(target.column), table.origin
-    if n_rows != table.n_rows:
-        raise InvalidTableError(f"X has {table.n_rows} rows, but y has {n_rows}: inconsistent numbers of samples")
-    if origin is not None:
-        origin = replace(origin, columns=(*origin.columns, target.origin))
-    return replace(table, columns=[*table.columns, target.column], origin=origin)
 
 
 def refuse_others(unsupported: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.tables import OpenTable
+from unlearnspn.tables import OpenTable, Table
 from unlearnspn.tables.cells import Category, Family
 from unlearnspn.tables.columns import Column, read_series, read_vector
 from unlearnspn.tables.holders import holder_of, import_library
@@ -67,6 +67,16 @@ def read_target(y: Any, name: str, library: Library) -> Target:
         own = _own_column(library, vector.tolist() if vector.dtype.kind in "UTO" else vector)
     _check(column)
     return Target(column, ColumnOrigin(name, name, holder_of(library).type_of(own)), dtype)
+
+
+def beside(table: Table, target: Target) -> Table:
+    """Put the classes beside the features, the last column of all."""
+    n_rows, origin = len(target.column), table.origin
+    if n_rows != table.n_rows:
+        raise InvalidTableError(f"X has {table.n_rows} rows, but y has {n_rows}: inconsistent numbers of samples")
+    if origin is not None:
+        origin = replace(origin, columns=(*origin.columns, target.origin))
+    return replace(table, columns=[*table.columns, target.column], origin=origin)
 
 
 def as_labels(classes: Sequence[Category], dtype: str) -> npt.NDArray[Any]:

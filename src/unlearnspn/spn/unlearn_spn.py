@@ -245,14 +245,15 @@ class Revision:
 
     def _revise_factors(self, node: Node, scopes: list[Scope], change: Change) -> tuple[Factor, ...]:
         """Match the leaves of a product by scope."""
-        known = {factor.scope.tobytes(): factor for factor in node.factors}
+        learner, known = self.learner, {factor.scope.tobytes(): factor for factor in node.factors}
+        fresh = [scope for scope in scopes if scope.tobytes() not in known]
+        asked = [(scope, change.rows()) for scope in fresh]
+        learned = iter(learner.holder.learn_factors(learner, asked) if asked else [])
         factors = []
         for scope in scopes:
             factor = known.get(scope.tobytes())
-            if factor is None:
-                factors.append(self.learner.learn_factor(scope, change.rows()))
-            else:
-                factors.append(self.learner.revise_factor(factor, change.minus, change.plus))
+            revised = None if factor is None else learner.revise_factor(factor, change.minus, change.plus)
+            factors.append(next(learned) if revised is None else revised)
         return tuple(factors)
 
     def _changes_by_cluster(

@@ -1,0 +1,241 @@
+"""The engine where the records lie in shards: the same model, and the same requests to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from unlearnspn.cluster.asking import Ask, Shards
+from unlearnspn.cluster.holder import SharedHolder, require_mergeable
+from unlearnspn.cluster.shared_records import SharedRecords
+from unlearnspn.clustering.by_class import Split
+from unlearnspn.coding import Encoding
+from unlearnspn.errors import NotOnAClusterError
+from unlearnspn.ids import RecordId
+from unlearnspn.independence.gtest import GTest
+from unlearnspn.model import Model, Request, Settings
+from unlearnspn.rare_categories import Change
+from unlearnspn.records import Records, Staged
+from unlearnspn.slices import Rows
+from unlearnspn.spn import digest
+from unlearnspn.spn.change import Change as NodeChange
+from unlearnspn.spn.derive import Derivation
+from unlearnspn.spn.learn_spn import learn_spn
+from unlearnspn.spn.learner import Learner
+from unlearnspn.spn.node import Node
+from unlearnspn.spn.report import Report
+from unlearnspn.spn.views import ShownNode
+from unlearnspn.tables import Table
+
+_NOBODY = np.zeros(0, np.int64)
+
+
+class SharedModel(Model):
+    """A model whose records lie in shards; a pure function of settings and records, as any other."""
+
+    records: SharedRecords
+
+    @classmethod
+    def gather(cls, settings: Settings, shards: Shards, string_ids: bool, n_records: int) -> SharedModel:
+        """Learn from the records that shards have read."""
+        require_supported(settings)
+        n_bins = settings.n_bins_among(n_records)
+        records = SharedRecords.gather(settings.schema, settings.seed, n_bins, shards, string_ids, n_records)
+        _take_codes(shards)
+        learner = _learner(settings, SharedHolder(records), records.encoding)
+        model = cls(settings, records, learner, learn_spn(learner, settings.root_place, records.rows))
+        model._send_guests_away()
+        model._digest()
+        return model
+
+    def learner_of(self, records: Records, encoding: Encoding, n_records: int | None = None) -> Learner:
+        """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
+        shared, holder = cast(SharedRecords, records), cast(SharedHolder, self.learner.holder)
+        # Nodes note in their holder how their rows change: as long as the records are the same, it must be, too.
+        return _learner(
+            self.settings, holder if holder.records is shared else SharedHolder(shared), encoding, n_records
+        )
+
+    def close(self) -> None:
+        """Let the shards go."""
+        self.records.shards.close()
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    @property
+    def ids(self) -> list[RecordId]:
+        """The ids of the records held, in order."""
+        return self.records.all_ids()
+
+    def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
+        """Tell of each id whether a record that is held has it."""
+        return self.records.holds(ids)
+
+    def held(self, ids: Sequence[RecordId]) -> Table:
+        """Return some records that are held, in this order."""
+        return self.records.table_of(ids)
+
+    def relearning(self) -> Callable[[], tuple[str, str]]:
+        """Learn from scratch on the values now held, and return what gives the digests."""
+        records = self.records
+        shards, n_records = records.shards, len(records)
+        try:
+            fresh = SharedRecords.gather(
+                records.schema, records.seed, records.n_bins, shards, records.string_ids, n_records
+            )
+            learner = _learner(self.settings, SharedHolder(fresh), fresh.encoding)
+            root = learn_spn(learner, self.settings.root_place, fresh.rows)
+        finally:
+            _tell_all(shards, "discard", (_NOBODY, records.encoding))
+        found = _digest(self.settings, learner, root)
+        return lambda: found
+
+    def snapshot(self) -> Model:
+        """Refuse: records stay where they are."""
+        raise NotOnAClusterError("a model on a cluster cannot be copied or pickled: save it into a folder")
+
+    def export(self) -> tuple[list[RecordId], Table]:
+        """Refuse: records stay where they are."""
+        raise NotOnAClusterError("the records of a model on a cluster are not brought together: ask for some by id")
+
+    def show(self) -> ShownNode:
+        """Refuse: what is shown of a node are its rows, too."""
+        raise NotOnAClusterError("the nodes of a model on a cluster cannot be looked at: look at circuit_")
+
+    # -- requests --------------------------------------------------------------------------------------------------
+
+    def _revise(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool) -> Report:
+        try:
+            return super()._revise(minus, ids, table, dry_run)
+        finally:
+            self._send_guests_away()
+
+    def _request(self, staged: Staged, change: Change) -> Request:
+        return SharedRequest(self, staged, change)
+
+    def _stage(self, slots: Rows, change: Change) -> Staged:
+        try:
+            return super()._stage(slots, change)
+        finally:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Read the guests' arrays anew, which are others when room has been made."""
+        vars(self.learner).pop("coded", None)
+
+    def _send_guests_away(self) -> None:
+        """Forget the records that a request spoke of, but for seeds."""
+        self.records.send_away(seeds_of(self.root))
+
+
+class SharedRequest(Request):
+    """One change on its way: shards are ready for it, and are told when it is made real, or not to be."""
+
+    model: SharedModel
+
+    def __init__(self, model: SharedModel, staged: Staged, change: Change) -> None:
+        super().__init__(model, staged, change)
+        self._fresh_records: SharedRecords | None = None
+
+    def _learn_recoded(self, rows: Rows) -> None:
+        encoding = self.staged.encoding
+        self._recode(list(encoding.coders), self.staged.totals, self.model.records.n_bins, rows)
+
+    def _learn_afresh(self, rows: Rows) -> None:
+        model = self.model
+        n_bins = model.settings.n_bins_among(self._n_records)
+        coders, totals = model.records.coded_afresh(self.staged, n_bins, cast(Any, rows))
+        self._recode(coders, totals, n_bins, rows)
+        self.digests = model.digest_as(self._learner, totals, self.staged.multiset, self.change)
+
+    def _recode(self, coders: list[Any], totals: Any, n_bins: int, rows: Rows) -> None:
+        """Learn everything anew, under other codes, among the records as they will be."""
+        records = self.model.records
+        records.shards.ask([Ask("recode", (coders, n_bins, rows))])
+        self._fresh_records = records.coded_by(coders, totals, n_bins, self.staged.multiset, self._n_records)
+        self._learner = self.revision.learner = self._learner_of(self._fresh_records, self._fresh_records.encoding)
+        self.revision.holder = self._learner.holder
+        self.model.root = self.revision.learn_anew(self.model.root, NodeChange(_NOBODY, _NOBODY, lambda: rows))
+
+    def take_back(self) -> None:
+        """Leave everything as it was."""
+        self.model.root = self._root_before
+        self.revision.take_back()
+        records, holder = self.model.records, cast(SharedHolder, self.model.learner.holder)
+        holder.changes.clear()
+        if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
+            plus = records.by_shard(self.staged.plus)
+            records.shards.tell(
+                "discard",
+                {shard: (plus.get(shard, _NOBODY), records.encoding) for shard in range(records.shards.number)},
+            )
+        self.model.look_anew()
+
+    def _make_real(self) -> None:
+        model, staged, fresh = self.model, self.staged, self._fresh_records
+        records, holder = model.records, cast(SharedHolder, model.learner.holder)
+        changes = {} if self.recoded else records.changes_by_shard(holder.changes)
+        minus, plus = records.by_shard(staged.minus), records.by_shard(staged.plus)
+        concerned = range(records.shards.number) if self.recoded else {*minus, *plus, *changes}
+        records.shards.tell(
+            "commit",
+            {
+                shard: (minus.get(shard, _NOBODY), plus.get(shard, _NOBODY), changes.get(shard, {}), self.recoded)
+                for shard in concerned
+            },
+        )
+        holder.changes.clear()
+        records.commit(staged)
+        if fresh is not None:
+            fresh.take_numbers(records)
+            model.records, model._derivation = fresh, Derivation()
+        model.moved, model.dropped = ([], _NOBODY), self.revision.dropped
+        model.learner = self._learner
+        model._derivation.forget(self.revision.outdated)
+
+
+def require_supported(settings: Settings) -> None:
+    """Raise unless all that is learned can be put together from parts of the records."""
+    if settings.without_rare:
+        raise NotOnAClusterError(
+            f"min_category_count={settings.min_category_count} is not supported on a cluster: leave it at 1"
+        )
+    require_mergeable(settings)
+
+
+def seeds_of(root: Node) -> set[int]:
+    """Return the slots of the records around which the clusters of a network form."""
+    found: set[int] = set()
+    for node in root.walk():
+        clustering = node.clustering
+        clusters = clustering.clusters if isinstance(clustering, Split) else clustering
+        if clusters is not None:
+            found.update(clusters.seeds.tolist())
+    return found
+
+
+def _learner(settings: Settings, holder: SharedHolder, encoding: Encoding, n_records: int | None = None) -> Learner:
+    learner = settings.learner(holder.records, encoding, n_records, holder=holder)
+    # Tables of pairs are always kept: without them each removal would have to count the rows that stay.
+    return replace(learner, independence=replace(cast(GTest, learner.independence), tables_above=0))
+
+
+def _digest(settings: Settings, learner: Learner, root: Node) -> tuple[str, str]:
+    released, kept = digest.digest_network(learner, root)
+    records = learner.records
+    return (
+        digest.model_digest(learner, released, settings.released),
+        digest.state_digest(learner, kept, settings.all, records.totals, records.multiset.tobytes()),
+    )
+
+
+def _take_codes(shards: Shards) -> None:
+    _tell_all(shards, "commit", (_NOBODY, _NOBODY, {}, True))
+
+
+def _tell_all(shards: Shards, method: str, arguments: tuple[Any, ...]) -> None:
+    shards.tell(method, dict.fromkeys(range(shards.number), arguments))

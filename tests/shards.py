@@ -1,0 +1,29 @@
+"""Partitions in shards of this very process, for tests that compare a model learned from them with a local one."""
+
+from copy import deepcopy
+
+import numpy as np
+
+from unlearnspn.cluster.in_process import InProcessShards
+from unlearnspn.cluster.reading import Part, Reading
+from unlearnspn.cluster.shard import Shard
+
+
+def cut(rows, n_parts, rng):
+    """Return the places of rows, shuffled and cut into parts, some of which may be empty."""
+    places = rng.permutation(rows)
+    ends = np.sort(rng.integers(0, rows + 1, n_parts - 1))
+    return np.split(places, ends)
+
+
+def in_shards(parts, n_shards):
+    """Return shards that share partitions: tables, or pairs of a table and its classes."""
+    parts = [Part(number, *(part if isinstance(part, tuple) else (part,))) for number, part in enumerate(parts)]
+    return InProcessShards([Shard(number, parts[number::n_shards]) for number in range(n_shards)])
+
+
+def fit_in_shards(estimator, parts, n_shards, id_column="id", target=None):
+    """Fit an estimator to partitions; returns it."""
+    shards = in_shards(parts, n_shards)
+    estimator._fit_shards(shards, Reading(id_column, target, deepcopy(estimator.categorical_features)))
+    return estimator
