@@ -30,7 +30,7 @@ def assert_like_local(sequence):
     X, ids = held.table(sequence, rng)
     parts = [frame(sequence, X[places], [ids[p] for p in places]) for places in cut(len(X), rng.integers(1, 8), rng)]
     mergeable = {"min_category_count": 1}
-    if sequence.parameters["independence"] == "rdc":
+    if sequence.parameters.get("independence") == "rdc":
         mergeable |= {"independence": "gtest", "threshold": 0.3}
     columns = [f"x{j}" for j in range(X.shape[1])]
 
@@ -43,7 +43,6 @@ def assert_like_local(sequence):
 
     shared = fit_in_shards(estimator(), parts, int(rng.integers(1, 4)))
     pool = pd.DataFrame(sequence.pool, columns=columns, dtype=object)
-    sequence.pool = sequence.pool
     assert_alike(shared, local(X, ids), pool)
     for kind, numbers in sequence.requests:
         report = apply_request(shared, sequence, held, kind, numbers)

@@ -31,6 +31,10 @@ class NotOnAClusterError(ValueError):
     """What is asked for cannot be done where the records lie on several machines; the message says what can."""
 
 
+class WorkerLostError(RuntimeError):
+    """A worker of the cluster is gone, with the records that it held; the message says how to go on."""
+
+
 class InvalidEvidenceError(ValueError):
     """Evidence or an event cannot be read, or does not fit the columns it speaks of."""
 

@@ -81,18 +81,22 @@ class SharedModel(Model):
 
     def relearning(self) -> Callable[[], tuple[str, str]]:
         """Learn from scratch on the values now held, and return what gives the digests."""
-        records = self.records
-        shards, n_records = records.shards, len(records)
+        with self._publication.derivation:  # meanwhile the shards answer by other codes
+            found = self._relearn()
+        return lambda: found
+
+    def _relearn(self) -> tuple[str, str]:
+        records, settings = self.records, self.settings
+        shards, n_bins = records.shards, settings.n_bins_among(len(records))
         try:
             fresh = SharedRecords.gather(
-                records.schema, records.seed, records.n_bins, shards, records.string_ids, n_records
+                records.schema, records.seed, n_bins, shards, records.string_ids, len(records)
             )
-            learner = _learner(self.settings, SharedHolder(fresh), fresh.encoding)
-            root = learn_spn(learner, self.settings.root_place, fresh.rows)
+            learner = _learner(settings, SharedHolder(fresh), fresh.encoding)
+            root = learn_spn(learner, settings.root_place, fresh.rows)
         finally:
             _tell_all(shards, "discard", (_NOBODY, records.encoding))
-        found = _digest(self.settings, learner, root)
-        return lambda: found
+        return _digest(settings, learner, root)
 
     def snapshot(self) -> Model:
         """Refuse: records stay where they are."""

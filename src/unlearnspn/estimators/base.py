@@ -120,6 +120,9 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def _fit(self, X: Any, ids: Any, target: Target | None = None) -> None:
         """Learn from a table, with the column of a target beside it or not."""
+        if is_dask(X):
+            self._fit_dask(X, ids)
+            return
         table, names, id_column = self._read_records(X, ids)
         _require_rows(table)
         require_unique(names)
@@ -135,9 +138,20 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         self._model = model
         self._set_features(feature_names, named)
 
+    def _fit_dask(self, X: Any, ids: Any, y: Any = None) -> None:
+        """Learn from a table of Dask, where its partitions are."""
+        from unlearnspn.cluster.dask_tables import spread  # noqa: PLC0415  # only who has a cluster needs it
+
+        shards, reading = spread(X, ids, y, self.categorical_features)
+        try:
+            self._fit_shards(shards, reading)
+        except BaseException:
+            shards.close()
+            raise
+
     def _fit_shards(self, shards: Shards, reading: Reading) -> None:
         """Learn from partitions that lie in shards."""
-        from unlearnspn.cluster.fitting import open_shards  # noqa: PLC0415  # only who has a cluster needs it
+        from unlearnspn.cluster.fitting import open_shards  # noqa: PLC0415
 
         opened = open_shards(shards, reading, lambda schema, like: self._settings(schema, like, reading.target))
         model = self._gather_engine(opened)
@@ -331,6 +345,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def _read_records(self, X: Any, ids: Any, id_column: Label = None) -> tuple[Table, list[RecordId], Label]:
         """Read a table and its ids; a column of that name is no variable, whether or not the ids come from it."""
+        X = X.compute() if is_dask(X) else X
         # A number is one id, once it is known which column holds them.
         meant = column_meant(X, ids) if id_column is None or is_column(ids, id_column) else None
         if meant is not None:
@@ -432,6 +447,11 @@ class BaseSPN(BaseUnlearner):
     @staticmethod
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Model, dict[str, Any]]:
         return read_model(path, components)
+
+
+def is_dask(X: Any) -> bool:
+    """Tell whether something is Dask's, which is not imported to find out."""
+    return type(X).__module__.partition(".")[0] == "dask"
 
 
 def refuse_others(unsupported: Mapping[str, Any]) -> None:

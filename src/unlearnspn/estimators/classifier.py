@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.errors import InvalidTableError
-from unlearnspn.estimators.base import BaseSPN, refuse_others
+from unlearnspn.estimators.base import BaseSPN, is_dask, refuse_others
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
 from unlearnspn.spn.report import Report
@@ -44,6 +44,10 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
     def fit(self, X: Any, y: Any, *, ids: Any = None, **unsupported: Any) -> Self:
         """Learn from a table and the class of each row; `ids` as in `SPN.fit`."""
         refuse_others(unsupported)
+        if is_dask(X):
+            with self._turn():
+                self._fit_dask(X, ids, y)
+            return self
         features = open_table(X)
         target = read_target(y, target_name(y, features), features.library)
         with self._turn():

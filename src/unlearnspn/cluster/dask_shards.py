@@ -1,0 +1,154 @@
+"""Shards on the workers of a Dask cluster: an actor each, which calls of the coordinator reach directly.
+
+What goes to and fro is pickled here, so that arrays can be written to where they arrive, and bytes can be counted. A
+worker that is lost takes its records with it: from then on every question raises `WorkerLostError`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from itertools import count
+from threading import Lock
+from typing import Any, NamedTuple
+
+from distributed import Client, Future
+
+from unlearnspn.cluster.asking import Ask
+from unlearnspn.cluster.reading import Part
+from unlearnspn.cluster.shard import Shard
+from unlearnspn.errors import WorkerLostError
+
+_PROTOCOL = pickle.HIGHEST_PROTOCOL
+
+
+class _Failure(NamedTuple):
+    """What a shard raised, told apart from what goes wrong on the way."""
+
+    error: Exception
+
+
+class ShardActor:
+    """Holds a shard on a worker, and hands pieces to the shards of others."""
+
+    def __init__(self, number: int, numbers: Sequence[int], tables: Sequence[Any], classes: Sequence[Any]) -> None:
+        self._shard = Shard(number, [Part(*part) for part in zip(numbers, tables, classes, strict=True)])
+        self._pieces: list[Any] = []
+
+    def call(self, sent: bytes) -> bytes:
+        """Call a method of the shard."""
+        method, arguments = pickle.loads(sent)
+        try:
+            answer = getattr(self._shard, method)(*arguments)
+        except Exception as error:
+            answer = _Failure(error)
+        return pickle.dumps(answer, _PROTOCOL)
+
+    def give(self, sent: bytes) -> bytes:
+        """Get pieces ready for all shards."""
+        method, arguments = pickle.loads(sent)
+        try:
+            self._pieces = [pickle.dumps(piece, _PROTOCOL) for piece in getattr(self._shard, method)(*arguments)]
+        except Exception as error:
+            return pickle.dumps(_Failure(error), _PROTOCOL)
+        return pickle.dumps(None, _PROTOCOL)
+
+    async def piece(self, number: int) -> bytes:
+        """Return the piece for a shard; answered while this one works, for it waits for pieces itself."""
+        piece: bytes = self._pieces[number]
+        self._pieces[number] = b""
+        return piece
+
+    def take(self, method: str, givers: Sequence[Any]) -> bytes:
+        """Fetch the pieces of all shards, and call a method of this one with them."""
+        number = self._shard.number
+        sent = [
+            self._own_piece(number) if place == number else giver.piece(number) for place, giver in enumerate(givers)
+        ]
+        pieces = [pickle.loads(piece if isinstance(piece, bytes) else piece.result()) for piece in sent]
+        return self.call(pickle.dumps((method, (pieces,)), _PROTOCOL))
+
+    def _own_piece(self, number: int) -> bytes:
+        piece: bytes = self._pieces[number]
+        self._pieces[number] = b""
+        return piece
+
+
+class DaskShards:
+    """Shards that are asked through a client."""
+
+    def __init__(self, client: Client, actors: Sequence[Future]) -> None:
+        self._client = client
+        #: Held as long as the shards are to be there.
+        self._futures = list(actors)
+        self._actors = [future.result() for future in actors]
+        self._numbers = count()
+        self._released: list[int] = []
+        self._lock = Lock()
+        self._lost = ""
+        #: How many rounds there were, and how many bytes went to shards and came back.
+        self.n_rounds = self.n_bytes = 0
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self._actors)
+
+    def ask(self, asks: Sequence[Ask]) -> list[list[Any]]:
+        """Return the answers to each of some asks, in the order of the shards: one round."""
+        with self._lock:
+            released, self._released = self._released, []
+        sent = pickle.dumps(("answer", ([tuple(ask) for ask in asks], released)), _PROTOCOL)
+        answers = self._call_all({number: ("call", sent) for number in range(self.number)})
+        return [list(parts) for parts in zip(*answers.values(), strict=True)]
+
+    def tell(self, method: str, by_shard: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call a method of some shards, each with arguments of its own; return what they answer."""
+        sent = {number: pickle.dumps((method, own), _PROTOCOL) for number, own in by_shard.items()}
+        return self._call_all({number: ("call", each) for number, each in sent.items()})
+
+    def exchange(self, give: Ask, take: str) -> list[Any]:
+        """Have each shard give one piece to every shard, then have each `take` its pieces."""
+        sent = pickle.dumps(tuple(give), _PROTOCOL)
+        self._call_all({number: ("give", sent) for number in range(self.number)})
+        return list(self._call_all({number: ("take", take, self._actors) for number in range(self.number)}).values())
+
+    def new_number(self) -> int:
+        """Return a number that nothing else has: for what shards are to note."""
+        return next(self._numbers)
+
+    def release(self, number: int) -> None:
+        """Have shards forget what they have noted under a number, with the next round."""
+        self._released.append(number)
+
+    def close(self) -> None:
+        """Let the shards go."""
+        self._lost = self._lost or "the model was closed"
+        self._actors, self._futures = [], []
+
+    def give_up(self, reason: str) -> None:
+        """Ask no more: what the shards hold is not what it should be."""
+        self._lost = self._lost or reason
+
+    def _call_all(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        if self._lost:
+            raise WorkerLostError(f"{self._lost}: load the model from its folder, or fit it again")
+        self.n_rounds += 1
+        answers: dict[int, Any] = {}
+        try:
+            asked = {
+                number: getattr(self._actors[number], method)(*arguments)
+                for number, (method, *arguments) in calls.items()
+            }
+            for number, future in asked.items():
+                answers[number] = future.result()
+        except Exception as error:
+            self.give_up(f"a worker of the cluster was lost, with the records that it held ({error})")
+            raise WorkerLostError(f"{self._lost}: load the model from its folder, or fit it again") from error
+        self.n_bytes += sum(len(answer) for answer in answers.values())
+        self.n_bytes += sum(len(argument) for _, *own in calls.values() for argument in own if type(argument) is bytes)
+        found = {number: pickle.loads(answer) for number, answer in answers.items()}
+        for answer in found.values():
+            if isinstance(answer, _Failure):
+                raise answer.error
+        return found

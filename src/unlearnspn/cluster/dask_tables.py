@@ -1,0 +1,94 @@
+"""Tables of Dask: which partitions there are, where they lie, and answers partition by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import dask.dataframe as dd
+from distributed import Client, Future, get_client, wait
+
+from unlearnspn.cluster.dask_shards import DaskShards, ShardActor
+from unlearnspn.cluster.reading import Reading
+from unlearnspn.errors import InvalidTableError, NotOnAClusterError, RecordIdError, listing
+from unlearnspn.estimators.targets import target_name
+from unlearnspn.tables import open_table
+from unlearnspn.tables.names import Label, read_label
+
+
+def spread(table: Any, ids: Any, classes: Any, categorical_features: Any) -> tuple[DaskShards, Reading]:
+    """Have the partitions of a table loaded where Dask puts them, and a shard on each worker that has some."""
+    if not isinstance(table, dd.DataFrame):
+        raise NotOnAClusterError(f"X is a {type(table).__name__} of Dask: pass a dask.dataframe.DataFrame")
+    reading = Reading(
+        _id_column(table, ids),
+        None if classes is None else target_name(classes, open_table(table._meta)),
+        categorical_features,
+    )
+    client = _client()
+    tables = client.compute(table.to_delayed())
+    others = [None] * len(tables) if classes is None else client.compute(_delayed_classes(table, classes))
+    return DaskShards(client, _start(client, tables, others)), reading
+
+
+def _client() -> Client:
+    try:
+        client: Client = get_client()
+    except ValueError:
+        raise NotOnAClusterError(
+            "there is no connection to a cluster: make one with distributed.Client(address) first, or pass X.compute()"
+        ) from None
+    return client
+
+
+def _id_column(table: dd.DataFrame, ids: Any) -> Label:
+    if ids is None:
+        return None
+    columns = [read_label(column) for column in table.columns]
+    if isinstance(ids, str) or (isinstance(ids, Hashable) and read_label(ids) in columns):
+        label = read_label(ids)
+        if label not in columns:
+            raise InvalidTableError(f"there is no column {ids!r} for the ids; the table has {listing(columns)}")
+        return label
+    raise RecordIdError("the ids of a table of Dask are those of one of its columns: pass its name")
+
+
+def _delayed_classes(table: dd.DataFrame, classes: Any) -> list[Any]:
+    if not isinstance(classes, dd.Series):
+        raise InvalidTableError("y must be a dask.dataframe.Series where X is a dask.dataframe.DataFrame")
+    if classes.npartitions != table.npartitions:
+        raise InvalidTableError(f"X has {table.npartitions} partitions, but y has {classes.npartitions}")
+    parts: list[Any] = classes.to_delayed()
+    return parts
+
+
+def _start(client: Client, tables: list[Future], classes: list[Any]) -> list[Future]:
+    """Return an actor on each worker that has partitions."""
+    wait(tables)
+    by_worker: dict[str, list[int]] = {}
+    for number, (_, workers) in enumerate(_places(client, tables)):
+        by_worker.setdefault(min(workers, default=""), []).append(number)
+    actors = [
+        client.submit(
+            ShardActor,
+            shard,
+            numbers,
+            [tables[number] for number in numbers],
+            [classes[number] for number in numbers],
+            actor=True,
+            pure=False,
+            workers=[worker] if worker else None,
+        )
+        for shard, (worker, numbers) in enumerate(sorted(by_worker.items()))
+    ]
+    wait(actors)
+    return actors
+
+
+def _places(client: Client, futures: list[Future]) -> list[tuple[Future, list[str]]]:
+    """Return on which workers partitions are, or raise what kept them from being loaded."""
+    for future in futures:
+        if future.status == "error":
+            future.result()
+    known = client.who_has(futures)
+    return [(future, list(known.get(future.key, ()))) for future in futures]
