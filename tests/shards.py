@@ -19,7 +19,10 @@ def cut(rows, n_parts, rng):
 def in_shards(parts, n_shards):
     """Return shards that share partitions: tables, or pairs of a table and its classes."""
     parts = [Part(number, *(part if isinstance(part, tuple) else (part,))) for number, part in enumerate(parts)]
-    return InProcessShards([Shard(number, parts[number::n_shards]) for number in range(n_shards)])
+    shards = [Shard(number) for number in range(n_shards)]
+    for part in parts:
+        shards[part.number % n_shards].add(part)
+    return InProcessShards(shards)
 
 
 def fit_in_shards(estimator, parts, n_shards, id_column="id", target=None):

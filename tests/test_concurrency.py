@@ -14,7 +14,7 @@ from sklearn.base import clone
 from many_threads import N_WRITERS, assert_each_answer_is_of_a_prefix, at_once, halfway, use
 from unlearnspn import SPN, Circuit, RecordIdError, SPNClassifier, SPNEnsemble, SPNImputer
 from unlearnspn.ensemble import Ensemble
-from unlearnspn.model import Model, _Request
+from unlearnspn.model import Model, Request
 from vault_states import features, people
 
 N_RECORDS = 500
@@ -159,14 +159,14 @@ def test_dry_runs_in_all_threads_leave_nothing(kind):
 
 
 def test_a_request_that_fails_in_one_thread_fails_alone(monkeypatch):
-    spn, carry_out, failing = KINDS["SPN"].fit(), _Request.carry_out, iter(range(100))
+    spn, carry_out, failing = KINDS["SPN"].fit(), Request.carry_out, iter(range(100))
 
     def carry_out_mostly(request, *arguments):
         carry_out(request, *arguments)
         if next(failing) % 3 == 0:
             raise MemoryError
 
-    monkeypatch.setattr(_Request, "carry_out", carry_out_mostly)
+    monkeypatch.setattr(Request, "carry_out", carry_out_mostly)
     gone = []
 
     def remove(name):
@@ -235,7 +235,7 @@ REQUESTS = {
 def test_readers_do_not_wait_for_a_request(kind, name, monkeypatch):
     model = kind.fit()
     before = answers(kind, model)
-    with halfway(monkeypatch, _Request, "carry_out", lambda: REQUESTS[name](kind, model)):
+    with halfway(monkeypatch, Request, "carry_out", lambda: REQUESTS[name](kind, model)):
         assert answers(kind, model) == before
     twin = kind.fit()
     REQUESTS[name](kind, twin)
@@ -248,7 +248,7 @@ def test_where_others_read_requests_that_follow_each_other_keep_nobody_waiting(k
     for name in range(10, 13):
         model.unlearn(name)
         twin.unlearn(name)
-        with halfway(monkeypatch, _Request, "carry_out", lambda name=name: model.unlearn(name + 20)):
+        with halfway(monkeypatch, Request, "carry_out", lambda name=name: model.unlearn(name + 20)):
             assert answers(kind, model) == answers(kind, twin)
         twin.unlearn(name + 20)
         assert answers(kind, model) == answers(kind, twin)
@@ -257,7 +257,7 @@ def test_where_others_read_requests_that_follow_each_other_keep_nobody_waiting(k
 def test_who_comes_first_while_a_request_is_carried_out_waits_for_it(monkeypatch):
     spn = KINDS["SPN"].fit()
     found, circuit = [], threading.Thread(target=lambda: found.append(spn.circuit_), daemon=True)
-    with halfway(monkeypatch, _Request, "carry_out", lambda: spn.unlearn(1)):
+    with halfway(monkeypatch, Request, "carry_out", lambda: spn.unlearn(1)):
         circuit.start()
         circuit.join(0.1)
         assert circuit.is_alive()
@@ -354,7 +354,7 @@ def test_who_waits_for_the_turn_can_be_interrupted(monkeypatch):
     spn = KINDS["SPN"].fit()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with halfway(monkeypatch, _Request, "carry_out", lambda: spn.unlearn(1)):
+        with halfway(monkeypatch, Request, "carry_out", lambda: spn.unlearn(1)):
             main = threading.main_thread().ident
             threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
             started = time.monotonic()
@@ -371,7 +371,7 @@ def test_a_request_in_another_thread_is_not_interrupted(monkeypatch):
     spn = KINDS["SPN"].fit()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        with pytest.raises(KeyboardInterrupt), halfway(monkeypatch, _Request, "carry_out", lambda: spn.unlearn(1)):
+        with pytest.raises(KeyboardInterrupt), halfway(monkeypatch, Request, "carry_out", lambda: spn.unlearn(1)):
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -14,7 +14,7 @@ from unlearnspn import SPN, SPNEnsemble, interrupts
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.ensemble import Ensemble
 from unlearnspn.interrupts import Uninterrupted
-from unlearnspn.model import Model, _Request
+from unlearnspn.model import Model, Request
 from unlearnspn.records import Records
 from unlearnspn.spn import digest, unlearn_spn
 from unlearnspn.spn.unlearn_spn import Revision
@@ -245,7 +245,7 @@ def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
         (SPN, digest, "digest_network", True),
         (SPN, Records, "commit", True),
         (SPN, Records, "_release", True),
-        (SPN, _Request, "commit", True),
+        (SPN, Request, "commit", True),
         (SPNEnsemble, Model, "revise", False),
         (SPNEnsemble, Ensemble, "_revise_members", True),
         (SPNEnsemble, Ensemble, "_adopt", True),

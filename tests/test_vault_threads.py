@@ -7,7 +7,7 @@ import pytest
 
 from many_threads import N_WRITERS, assert_each_answer_is_of_a_prefix, at_once, halfway, use
 from unlearnspn import SPN, Vault, VaultError
-from unlearnspn.model import _Request
+from unlearnspn.model import Request
 from unlearnspn.vault.home import Home
 from unlearnspn.vault.ledger import Ledger
 from vault_states import digests_of, features, fresh_digests, people
@@ -117,7 +117,7 @@ def test_readers_do_not_wait_for_a_request(make, monkeypatch, dry_run):
     # Once more, and nobody has asked since the last request.
     vault.unlearn("c-2")
     twin.unlearn("c-2")
-    with halfway(monkeypatch, _Request, "carry_out", lambda: vault.unlearn("c-3", dry_run=dry_run)):
+    with halfway(monkeypatch, Request, "carry_out", lambda: vault.unlearn("c-3", dry_run=dry_run)):
         assert answer(vault) == answer(twin)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import count, zip_longest
 from threading import Lock
 from typing import Any, NamedTuple
 
-from distributed import Client, Future
+from distributed import Client, get_worker
 
 from unlearnspn.cluster.asking import Ask
 from unlearnspn.cluster.reading import Part
@@ -31,9 +31,15 @@ class _Failure(NamedTuple):
 class ShardActor:
     """Holds a shard on a worker, and hands pieces to the shards of others."""
 
-    def __init__(self, number: int, numbers: Sequence[int], tables: Sequence[Any], classes: Sequence[Any]) -> None:
-        self._shard = Shard(number, [Part(*part) for part in zip(numbers, tables, classes, strict=True)])
-        self._pieces: list[Any] = []
+    def __init__(self, number: int) -> None:
+        self._shard = Shard(number)
+        self._pieces: list[bytes] = []
+
+    def add(self, number: int, *keys: str) -> bytes:
+        """Take over the table of a partition, and its classes if there are any, which are on this worker."""
+        # Were they arguments of a task, the scheduler would keep how they came about as long as there is the actor.
+        self._shard.add(Part(number, *(get_worker().data[key] for key in keys)))
+        return pickle.dumps(None, _PROTOCOL)
 
     def call(self, sent: bytes) -> bytes:
         """Call a method of the shard."""
@@ -55,9 +61,7 @@ class ShardActor:
 
     async def piece(self, number: int) -> bytes:
         """Return the piece for a shard; answered while this one works, for it waits for pieces itself."""
-        piece: bytes = self._pieces[number]
-        self._pieces[number] = b""
-        return piece
+        return self._own_piece(number)
 
     def take(self, method: str, givers: Sequence[Any]) -> bytes:
         """Fetch the pieces of all shards, and call a method of this one with them."""
@@ -69,19 +73,20 @@ class ShardActor:
         return self.call(pickle.dumps((method, (pieces,)), _PROTOCOL))
 
     def _own_piece(self, number: int) -> bytes:
-        piece: bytes = self._pieces[number]
-        self._pieces[number] = b""
+        piece, self._pieces[number] = self._pieces[number], b""
         return piece
 
 
 class DaskShards:
     """Shards that are asked through a client."""
 
-    def __init__(self, client: Client, actors: Sequence[Future]) -> None:
-        self._client = client
+    def __init__(self, client: Client, workers: Sequence[str]) -> None:
         #: Held as long as the shards are to be there.
-        self._futures = list(actors)
-        self._actors = [future.result() for future in actors]
+        self._futures = [
+            client.submit(ShardActor, number, actor=True, pure=False, workers=[worker], allow_other_workers=True)
+            for number, worker in enumerate(workers)
+        ]
+        self._actors = [future.result() for future in self._futures]
         self._numbers = count()
         self._released: list[int] = []
         self._lock = Lock()
@@ -93,6 +98,11 @@ class DaskShards:
     def number(self) -> int:
         """How many there are."""
         return len(self._actors)
+
+    def add(self, by_shard: Sequence[Sequence[tuple[int, *tuple[str, ...]]]]) -> None:
+        """Give partitions to the shards, by number and keys, each one that is on its worker."""
+        for parts in zip_longest(*by_shard):
+            self._call_all({number: ("add", *part) for number, part in enumerate(parts) if part is not None})
 
     def ask(self, asks: Sequence[Ask]) -> list[list[Any]]:
         """Return the answers to each of some asks, in the order of the shards: one round."""

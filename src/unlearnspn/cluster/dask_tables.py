@@ -8,9 +8,9 @@ from typing import Any
 import dask.dataframe as dd
 from distributed import Client, Future, get_client, wait
 
-from unlearnspn.cluster.dask_shards import DaskShards, ShardActor
+from unlearnspn.cluster.dask_shards import DaskShards
 from unlearnspn.cluster.reading import Reading
-from unlearnspn.errors import InvalidTableError, NotOnAClusterError, RecordIdError, listing
+from unlearnspn.errors import InvalidTableError, NotOnAClusterError, RecordIdError, WorkerLostError, listing
 from unlearnspn.estimators.targets import target_name
 from unlearnspn.tables import open_table
 from unlearnspn.tables.names import Label, read_label
@@ -25,13 +25,30 @@ def spread(table: Any, ids: Any, classes: Any, categorical_features: Any) -> tup
         None if classes is None else target_name(classes, open_table(table._meta)),
         categorical_features,
     )
-    client = _client()
+    client = find_client()
     tables = client.compute(table.to_delayed())
-    others = [None] * len(tables) if classes is None else client.compute(_delayed_classes(table, classes))
-    return DaskShards(client, _start(client, tables, others)), reading
+    others = [] if classes is None else client.compute(_delayed_classes(table, classes))
+    wait([*tables, *others])
+    keys = [
+        tuple(future.key for future in part) for part in (zip(tables, others, strict=True) if others else zip(tables))
+    ]
+    by_worker: dict[str, list[tuple[Any, ...]]] = {}
+    for number, worker in enumerate(_places(client, tables)):
+        by_worker.setdefault(worker, []).append((number, *keys[number]))
+    shards = DaskShards(client, list(by_worker))
+    shards.add(list(by_worker.values()))
+    return shards, reading
 
 
-def _client() -> Client:
+def shards_on(client: Client, most: int) -> DaskShards:
+    """Return a shard on each worker, or on as many as there is work for."""
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    if not workers:
+        raise NotOnAClusterError("the cluster has no workers: start some, or wait for them (Client.wait_for_workers)")
+    return DaskShards(client, workers[: max(most, 1)])
+
+
+def find_client() -> Client:
     try:
         client: Client = get_client()
     except ValueError:
@@ -62,33 +79,13 @@ def _delayed_classes(table: dd.DataFrame, classes: Any) -> list[Any]:
     return parts
 
 
-def _start(client: Client, tables: list[Future], classes: list[Any]) -> list[Future]:
-    """Return an actor on each worker that has partitions."""
-    wait(tables)
-    by_worker: dict[str, list[int]] = {}
-    for number, (_, workers) in enumerate(_places(client, tables)):
-        by_worker.setdefault(min(workers, default=""), []).append(number)
-    actors = [
-        client.submit(
-            ShardActor,
-            shard,
-            numbers,
-            [tables[number] for number in numbers],
-            [classes[number] for number in numbers],
-            actor=True,
-            pure=False,
-            workers=[worker] if worker else None,
-        )
-        for shard, (worker, numbers) in enumerate(sorted(by_worker.items()))
-    ]
-    wait(actors)
-    return actors
-
-
-def _places(client: Client, futures: list[Future]) -> list[tuple[Future, list[str]]]:
-    """Return on which workers partitions are, or raise what kept them from being loaded."""
+def _places(client: Client, futures: list[Future]) -> list[str]:
+    """Return the worker on which each partition is, or raise what kept one from being loaded."""
     for future in futures:
         if future.status == "error":
             future.result()
     known = client.who_has(futures)
-    return [(future, list(known.get(future.key, ()))) for future in futures]
+    places = [min(known.get(future.key, ()), default="") for future in futures]
+    if "" in places:
+        raise WorkerLostError("a worker of the cluster was lost while the table was loaded: fit again")
+    return places

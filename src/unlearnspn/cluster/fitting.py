@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -40,11 +40,18 @@ def open_shards(shards: Shards, reading: Reading, settings_for: Callable[[Schema
     agreement = agree(summaries, reading)
     settings = settings_for(_schema(agreement, reading), agreement.like)
     n_records = sum(agreement.n_rows.values())
-    starts, n_bins = number_rows(agreement.n_rows), settings.n_bins_among(n_records)
-    shards.ask([Ask("open", (settings, agreement.string_ids, starts, n_bins))])
-    if reading.id_column is not None:
-        _require_unique(shards, agreement.string_ids)
+    starts = {} if reading.id_column is not None else number_rows(agreement.n_rows)
+    open_records(shards, settings, agreement.string_ids, n_records, starts)
     return Opened(shards, settings, agreement.string_ids, n_records, agreement.like, agreement.label_dtype)
+
+
+def open_records(
+    shards: Shards, settings: Settings, string_ids: bool, n_records: int, starts: Mapping[int, int] | None = None
+) -> None:
+    """Have shards take the values of what they have read, with ids that must be unique, or numbered by partition."""
+    shards.ask([Ask("open", (settings, string_ids, starts, settings.n_bins_among(n_records)))])
+    if not starts:
+        _require_unique(shards)
 
 
 def _schema(agreement: Agreement, reading: Reading) -> Schema:
@@ -57,7 +64,7 @@ def _schema(agreement: Agreement, reading: Reading) -> Schema:
     return schema.with_target(target.name, target.family)
 
 
-def _require_unique(shards: Shards, string_ids: bool) -> None:
+def _require_unique(shards: Shards) -> None:
     """Raise if an id is in two partitions, and name those; shards compare the keys of ids among themselves."""
     repeated = np.concatenate(shards.exchange(Ask("split_keys", (shards.number,)), "repeated_keys"))
     if not repeated.size:

@@ -92,9 +92,7 @@ class SharedHolder:
 
     def express_leaves(self, learner: Learner, pending: list[Pending]) -> list[list[Expression]]:
         """Return the leaves of nodes as parts of a circuit; trees by the workers, one by one worker each."""
-        trees = [
-            (each, factor) for each in pending for factor in each.node.factors if factor.is_tree
-        ]
+        trees = [(each, factor) for each in pending for factor in each.node.factors if factor.is_tree]
         found: dict[int, dict[int, Expression]] = {id(each): {} for each in pending}
         for (each, factor), expression in zip(trees, self._express_trees(trees), strict=True):
             found[id(each)][factor.variable] = expression
@@ -104,8 +102,7 @@ class SharedHolder:
         if not trees:
             return []
         asked = [(factor.scope, self._rows_of(each)) for each, factor in trees]
-        sizes = np.array([selection.size for _, selection in asked])
-        owners = _evenly(sizes, self.shards.number)
+        owners = spread_evenly([selection.size for _, selection in asked], self.shards.number)
         given = Ask("tree_statistics", (self.records.totals, asked, owners, self.shards.number))
         expressed = list(map(iter, self.shards.exchange(given, "express_trees")))
         return [next(expressed[owner]) for owner in owners]
@@ -241,9 +238,7 @@ class SharedHolder:
         self.note(clusters, handles, sizes)
         return clusters
 
-    def _ask_seeds(
-        self, space: SpaceSettings, search: Handle, most: int, selection: Selection
-    ) -> Question[Rows]:
+    def _ask_seeds(self, space: SpaceSettings, search: Handle, most: int, selection: Selection) -> Question[Rows]:
         """Return the slots of the seeds: the best of what the shards propose, one after another."""
         slots: list[int] = []
         features: Any = None
@@ -279,10 +274,10 @@ def _sum_members(members: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return sum(low for low, _ in members) % MODULUS, sum(high for _, high in members) % MODULUS
 
 
-def _evenly(sizes: Any, n_shards: int) -> list[int]:
-    """Spread trees over shards, so that each has about as many records to look at."""
+def spread_evenly(sizes: Sequence[int], n_shards: int) -> list[int]:
+    """Spread work over shards, so that each has about as many records to look at; return the shard of each."""
     loads, owners = [0] * n_shards, [0] * len(sizes)
-    for place in np.argsort(-sizes, kind="stable").tolist():
+    for place in sorted(range(len(sizes)), key=lambda place: -sizes[place]):
         owner = loads.index(min(loads))
         owners[place] = owner
         loads[owner] += int(sizes[place])
@@ -366,4 +361,3 @@ class FromShards:
         if is_kept:
             self.holder.members_of(self.selection, [members for _, members in answers])
         return reduce(Marginals.merge, [marginals for marginals, _ in answers])
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.cluster.asking import Ask, Shards
-from unlearnspn.cluster.holder import SharedHolder, require_mergeable
+from unlearnspn.cluster.holder import SharedHolder, require_mergeable, spread_evenly
 from unlearnspn.cluster.shared_records import SharedRecords
+from unlearnspn.cluster.fitting import open_records
+from unlearnspn.cluster.folder import Folder, Stored, StoredPart
 from unlearnspn.clustering.by_class import Split
 from unlearnspn.coding import Encoding
-from unlearnspn.errors import NotOnAClusterError
+from unlearnspn.errors import NotOnAClusterError, WorkerLostError
 from unlearnspn.ids import RecordId
 from unlearnspn.independence.gtest import GTest
 from unlearnspn.model import Model, Request, Settings
@@ -29,6 +31,9 @@ from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Node
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import ShownNode
+from unlearnspn.storage.errors import explained
+from unlearnspn.storage.files import PathLike
+from unlearnspn.storage.models import read_origin, require_digests
 from unlearnspn.tables import Table
 
 _NOBODY = np.zeros(0, np.int64)
@@ -38,6 +43,8 @@ class SharedModel(Model):
     """A model whose records lie in shards; a pure function of settings and records, as any other."""
 
     records: SharedRecords
+    #: Where the model is kept, if it is anywhere: requests are not done before they are durable there.
+    folder: Folder | None = None
 
     @classmethod
     def gather(cls, settings: Settings, shards: Shards, string_ids: bool, n_records: int) -> SharedModel:
@@ -89,9 +96,7 @@ class SharedModel(Model):
         records, settings = self.records, self.settings
         shards, n_bins = records.shards, settings.n_bins_among(len(records))
         try:
-            fresh = SharedRecords.gather(
-                records.schema, records.seed, n_bins, shards, records.string_ids, len(records)
-            )
+            fresh = SharedRecords.gather(records.schema, records.seed, n_bins, shards, records.string_ids, len(records))
             learner = _learner(settings, SharedHolder(fresh), fresh.encoding)
             root = learn_spn(learner, settings.root_place, fresh.rows)
         finally:
@@ -109,6 +114,40 @@ class SharedModel(Model):
     def show(self) -> ShownNode:
         """Refuse: what is shown of a node are its rows, too."""
         raise NotOnAClusterError("the nodes of a model on a cluster cannot be looked at: look at circuit_")
+
+    # -- the folder ------------------------------------------------------------------------------------------------
+
+    def save(self, path: PathLike, document: Mapping[str, Any]) -> None:
+        """Write the model into a folder, in which it is kept from then on."""
+        folder = Folder.made(path, document)
+        shards = self.records.shards
+        arguments = (str(folder.path.absolute()), folder.generation, _NOBODY, _NOBODY, True)
+        try:
+            stored = shards.tell("store", dict.fromkeys(range(shards.number), arguments))
+            parts = {number: part for own in stored.values() for number, part in own.items()}
+            folder.write(self, self.digests, self.n_records, parts)
+        finally:
+            folder.sweep()
+        self.folder = folder
+
+    @classmethod
+    def load(cls, stored: Stored, shards: Shards) -> SharedModel:
+        """Learn from the partitions of a folder, which are spread over the shards."""
+        described, settings = stored.described, stored.settings
+        parts, path = stored.folder.parts, str(stored.folder.path.absolute())
+        string_ids, n_records = described["string_ids"], described["n_records"]
+        owners = spread_evenly([part.n_records for part in parts.values()], shards.number)
+        own: list[dict[int, StoredPart]] = [{} for _ in range(shards.number)]
+        for (number, part), owner in zip(parts.items(), owners, strict=True):
+            own[owner][number] = part
+        shards.tell("load", {shard: (path, some, settings.schema, string_ids) for shard, some in enumerate(own)})
+        open_records(shards, settings, string_ids, n_records)
+        model = cls.gather(settings, shards, string_ids, n_records)
+        with explained("read", path):
+            require_digests(described, *model.digests)
+            model.origin = read_origin(described["origin"])
+        model.folder = stored.folder
+        return model
 
     # -- requests --------------------------------------------------------------------------------------------------
 
@@ -179,19 +218,54 @@ class SharedRequest(Request):
             )
         self.model.look_anew()
 
+    def commit(self) -> None:
+        """Make the change real: durable where the model is kept, then in the shards, then here."""
+        folder = self.model.folder
+        if folder is None:
+            super().commit()
+            return
+        try:
+            self._store(folder)
+        except BaseException:
+            self.take_back()
+            folder.sweep()
+            raise
+        try:
+            super().commit()
+        finally:
+            folder.sweep()
+
+    def _store(self, folder: Folder) -> None:
+        """Write the partitions that the change concerns, and have these files count."""
+        records, staged = self.model.records, self.staged
+        path, generation = str(folder.path.absolute()), folder.generation
+        minus, plus = records.by_shard(staged.minus), records.by_shard(staged.plus)
+        stored = records.shards.tell(
+            "store",
+            {
+                shard: (path, generation, minus.get(shard, _NOBODY), plus.get(shard, _NOBODY), False)
+                for shard in {*minus, *plus}
+            },
+        )
+        parts = {number: part for own in stored.values() for number, part in own.items()}
+        folder.write(self.model, self.digests, self._n_records, {**folder.parts, **parts})
+
     def _make_real(self) -> None:
         model, staged, fresh = self.model, self.staged, self._fresh_records
         records, holder = model.records, cast(SharedHolder, model.learner.holder)
         changes = {} if self.recoded else records.changes_by_shard(holder.changes)
         minus, plus = records.by_shard(staged.minus), records.by_shard(staged.plus)
         concerned = range(records.shards.number) if self.recoded else {*minus, *plus, *changes}
-        records.shards.tell(
-            "commit",
-            {
-                shard: (minus.get(shard, _NOBODY), plus.get(shard, _NOBODY), changes.get(shard, {}), self.recoded)
-                for shard in concerned
-            },
-        )
+        told = {
+            shard: (minus.get(shard, _NOBODY), plus.get(shard, _NOBODY), changes.get(shard, {}), self.recoded)
+            for shard in concerned
+        }
+        try:
+            records.shards.tell("commit", told)
+        except WorkerLostError:
+            # What is in the folder is carried out; whoever asks next learns that the model must be loaded.
+            if model.folder is None:
+                raise
         holder.changes.clear()
         records.commit(staged)
         if fresh is not None:

@@ -117,7 +117,10 @@ class PartRecords(Records):
 
     def _renumber(self, coders: Sequence[Coder], rows: Rows) -> None:
         """Give categories the levels that other coders have for them."""
-        before, most = self.levels, max((len(c.categories) for c in coders if isinstance(c, CategoricalCoder)), default=0)
+        before, most = (
+            self.levels,
+            max((len(c.categories) for c in coders if isinstance(c, CategoricalCoder)), default=0),
+        )
         self._size_levels(most)
         levels = np.zeros(before.shape, self.levels.dtype)
         for v in np.flatnonzero(~self.is_numeric).tolist():
@@ -168,9 +171,7 @@ class PartRecords(Records):
         """Write records of some partitions into free slots; nobody sees them before they are occupied."""
         rows = self._reserve(len(raw.ids))
         if len(self.partition) < self.capacity:
-            self.partition = np.concatenate(
-                [self.partition, np.zeros(self.capacity - len(self.partition), np.int64)]
-            )
+            self.partition = np.concatenate([self.partition, np.zeros(self.capacity - len(self.partition), np.int64)])
         self.encoding = encoding
         self._size_levels(encoding.most_categories)
         self.keys[rows], self.ids[rows], self.partition[rows] = record_keys(raw.ids), raw.ids, partitions

@@ -136,9 +136,7 @@ def agree(summaries: Sequence[Summary], reading: Reading) -> Agreement:
             f"ids must be all integers or all strings, but partition {kinds[False]} has integers and partition "
             f"{kinds[True]} strings"
         )
-    return Agreement(
-        like, bool(first.string_ids), first.label_dtype, {each.number: each.n_rows for each in summaries}
-    )
+    return Agreement(like, bool(first.string_ids), first.label_dtype, {each.number: each.n_rows for each in summaries})
 
 
 def _require_same_columns(first: Summary, other: Summary) -> None:

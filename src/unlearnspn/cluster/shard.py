@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unlearnspn.circuit.expressions import Expression
+from unlearnspn.cluster import folder
+from unlearnspn.cluster.folder import StoredPart
 from unlearnspn.cluster.part_records import PartRecords, RawRecords, Tally
 from unlearnspn.cluster.reading import Part, Reading, ReadPart, Summary, in_partition, read_part
 from unlearnspn.cluster.selections import Selection
@@ -24,6 +26,7 @@ from unlearnspn.leaves.tree_statistics import TreeStatistics
 from unlearnspn.model import Settings
 from unlearnspn.rows.row_set import RowSet
 from unlearnspn.rows.sorted_rows import difference, in_order, merged, split_by_label
+from unlearnspn.schema import Schema
 from unlearnspn.slices import Counts, Rows, Scope
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Factor
@@ -57,9 +60,9 @@ class Shard:
     #: What asks read: the records, or the same under other codes.
     _next: PartRecords
 
-    def __init__(self, number: int, parts: Sequence[Part]) -> None:
+    def __init__(self, number: int) -> None:
         self.number = number
-        self._parts = list(parts)
+        self._parts: list[Part] = []
         self._read: list[ReadPart] = []
         self._learner: Learner | None = None
         self._everyone: Rows | None = None
@@ -67,6 +70,10 @@ class Shard:
         self._searches: dict[int, _SeedSearch] = {}
 
     # -- reading ---------------------------------------------------------------------------------------------------
+
+    def add(self, part: Part) -> None:
+        """Take a partition over, which is read when all are there."""
+        self._parts.append(part)
 
     def read(self, reading: Reading) -> list[Summary]:
         """Read the partitions."""
@@ -77,14 +84,20 @@ class Shard:
             summaries.append(summary)
         return summaries
 
-    def open(self, settings: Settings, string_ids: bool, starts: Mapping[int, int], n_bins: int) -> None:
+    def load(self, path: str, parts: Mapping[int, StoredPart], schema: Schema, string_ids: bool) -> None:
+        """Read partitions from their files; those without records have none."""
+        self._read = [
+            folder.read_part(path, number, part, schema, string_ids) for number, part in parts.items() if part.n_records
+        ]
+
+    def open(self, settings: Settings, string_ids: bool, starts: Mapping[int, int] | None, n_bins: int) -> None:
         """Take the values of what was read; records without ids are numbered from where their partition starts."""
         for read in self._read:
             try:
                 check_support(settings.leaves, read.table)
             except ValueError as error:
                 raise in_partition(error, read.number) from error
-        parts = [read if read.ids is not None else read.numbered(starts[read.number]) for read in self._read]
+        parts = [read if read.ids is not None else read.numbered((starts or {})[read.number]) for read in self._read]
         self._read, self.settings = [], settings
         self.records = PartRecords.read(settings.schema, settings.seed, n_bins, string_ids, parts)
         self._renew(self.records)
@@ -289,9 +302,23 @@ class Shard:
         self._renew(self.records)
         return rows
 
-    def commit(
-        self, minus: Rows, plus: Rows, changes: Mapping[int, tuple[Rows, Rows]], is_recoded: bool
-    ) -> None:
+    def store(self, path: str, generation: int, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
+        """Write the partitions that records leave or come to as new files, or all of them."""
+        records = self.records
+        rows = merged(difference(self.everyone, minus), np.sort(plus))
+        concerned = records.partition[self.everyone if everything else np.concatenate([minus, plus])]
+        order = np.argsort(records.partition[rows], kind="stable")
+        numbers, ends = records.partition[rows][order], rows[order]
+        stored = {}
+        for number in np.unique(concerned).tolist():
+            start, end = np.searchsorted(numbers, [number, number + 1]).tolist()
+            name = folder.part_name(number, generation) if end > start else ""
+            if name:
+                folder.write_part(path, name, records, ends[start:end])
+            stored[number] = StoredPart(name, end - start)
+        return stored
+
+    def commit(self, minus: Rows, plus: Rows, changes: Mapping[int, tuple[Rows, Rows]], is_recoded: bool) -> None:
         """Make what was prepared real: records come and go, also where handles have them."""
         if is_recoded:
             self.records.take_codes(self._next)

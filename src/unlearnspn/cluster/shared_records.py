@@ -49,9 +49,7 @@ class SharedRecords(Records):
         self._ends: Floats | None = None
 
     @classmethod
-    def gather(
-        cls, schema: Schema, seed: int, n_bins: int, shards: Shards, string_ids: bool, n_records: int
-    ) -> Self:
+    def gather(cls, schema: Schema, seed: int, n_bins: int, shards: Shards, string_ids: bool, n_records: int) -> Self:
         """Find out how all records are coded, and have the shards prepare these codes."""
         records, everyone = cls(schema, seed, n_bins, shards, string_ids), Everyone(n_records)
         records.n_records = n_records

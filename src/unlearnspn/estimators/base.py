@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -37,6 +38,7 @@ from unlearnspn.tables.names import Label
 if TYPE_CHECKING:
     from unlearnspn.cluster.asking import Shards
     from unlearnspn.cluster.fitting import Opened
+    from unlearnspn.cluster.model import SharedModel
     from unlearnspn.cluster.reading import Reading
 
 
@@ -277,18 +279,26 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     # -- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write the model's settings and records into one file, from which `load` makes the same again."""
+        """Write the model's settings and records into one file, from which `load` makes the same again.
+
+        A model on a cluster is written into a folder, one file a partition, and is kept there from then on: a request
+        is done when it is durable in the folder.
+        """
         with self._turn():
             document = {"estimator": type(self).__name__, "parameters": self.get_params(deep=False), **self._extra()}
             self._write_engine(path, document)
 
     @classmethod
-    def load(cls, path: PathLike, components: Iterable[type] = ()) -> Self:
+    def load(cls, path: PathLike, components: Iterable[type] = (), *, client: Any = None) -> Self:
         """Read what `save` wrote; nothing that the file says is run.
 
-        If the model has building blocks of your own, pass their classes as `components`.
+        If the model has building blocks of your own, pass their classes as `components`. A folder is loaded by the
+        workers of a cluster, to which `client` is connected, or the client that was made last.
         """
-        model, document = cls._read_engine(path, components)
+        is_folder = Path(path).is_dir()
+        model, document = (
+            cls._gather_folder(path, components, client) if is_folder else cls._read_engine(path, components)
+        )
         if document.get("estimator") != cls.__name__:
             raise StorageError(f"{path} holds a {document.get('estimator')}, not a {cls.__name__}")
         try:
@@ -306,6 +316,11 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     @abstractmethod
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Engine, dict[str, Any]]:
         """Read what was written."""
+
+    @staticmethod
+    @abstractmethod
+    def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Engine, dict[str, Any]]:
+        """Read what was written into a folder."""
 
     def _extra(self) -> dict[str, Any]:
         """Return what a file must hold beside model and parameters."""
@@ -442,11 +457,25 @@ class BaseSPN(BaseUnlearner):
         return model
 
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
-        write_model(path, self._fitted(), document)
+        model = self._fitted()
+        if type(model) is Model:
+            write_model(path, model, document)
+        else:
+            cast("SharedModel", model).save(path, document)
 
     @staticmethod
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Model, dict[str, Any]]:
         return read_model(path, components)
+
+    @staticmethod
+    def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Model, dict[str, Any]]:
+        from unlearnspn.cluster.dask_tables import find_client, shards_on  # noqa: PLC0415
+        from unlearnspn.cluster.folder import open_folder  # noqa: PLC0415
+        from unlearnspn.cluster.model import SharedModel  # noqa: PLC0415
+
+        client = find_client() if client is None else client
+        stored = open_folder(path, components)
+        return SharedModel.load(stored, shards_on(client, len(stored.folder.parts))), stored.extra
 
 
 def is_dask(X: Any) -> bool:

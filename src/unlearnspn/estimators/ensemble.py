@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unlearnspn.clustering import Clustering
 from unlearnspn.ensemble import Ensemble
-from unlearnspn.errors import SameMembersWarning, warn_outside
+from unlearnspn.errors import NotOnAClusterError, SameMembersWarning, warn_outside
 from unlearnspn.estimators.density import DensityEstimator
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
@@ -19,6 +19,9 @@ from unlearnspn.spn.views import NodeView
 from unlearnspn.storage.ensembles import read_ensemble, write_ensemble
 from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import Table
+
+if TYPE_CHECKING:
+    from unlearnspn.cluster.fitting import Opened
 
 
 class SPNEnsemble(DensityEstimator):
@@ -128,3 +131,10 @@ class SPNEnsemble(DensityEstimator):
     @staticmethod
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Ensemble, dict[str, Any]]:
         return read_ensemble(path, components)
+
+    def _gather_engine(self, opened: Opened) -> Ensemble:
+        raise NotOnAClusterError("ensembles are not supported on a cluster: fit an SPN")
+
+    @staticmethod
+    def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Ensemble, dict[str, Any]]:
+        raise NotOnAClusterError("ensembles are not supported on a cluster")

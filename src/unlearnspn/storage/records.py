@@ -7,7 +7,7 @@ contradict the records, and categories get their canonical codes back, whatever 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ def canonical_rows(records: Records) -> Rows:
 
 
 def pack_records(records: Records, rows: Rows) -> dict[str, Array]:
-    """Return the arrays that hold the records of some slots, in that order."""
+    """Return the arrays that hold the records of some slots, in that order, and the categories that they have."""
     encoding, schema = records.encoding, records.schema
     places = np.zeros((len(rows), records.levels.shape[1]), np.int64)
     categories: list[tuple[Category, ...]] = []
@@ -41,11 +41,12 @@ def pack_records(records: Records, rows: Rows) -> dict[str, Array]:
         if variable.kind is Kind.NUMERIC:
             categories.append(())
             continue
-        coder = encoding.categorical(v)
+        coder, levels = encoding.categorical(v), records.levels[rows, records.place[v]]
+        occurs = np.bincount(levels + 1, minlength=len(coder.categories) + 1)[1:][coder.canonical_codes] > 0
         by_level = np.zeros(len(coder.categories) + 1, np.int64)  # 0, also reached as level -1, is missing
-        by_level[coder.canonical_codes] = np.arange(coder.n_levels) + 1
-        places[:, records.place[v]] = by_level[records.levels[rows, records.place[v]]]
-        categories.append(coder.canonical_categories)
+        by_level[coder.canonical_codes] = np.cumsum(occurs) * occurs
+        places[:, records.place[v]] = by_level[levels]
+        categories.append(tuple(compress(coder.canonical_categories, occurs.tolist())))
     return {
         **_pack_ids(records.ids_of(rows)),
         "values": records.values[rows],
