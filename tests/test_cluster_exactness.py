@@ -1,13 +1,16 @@
 """A model learned where the records are is the one learned in one place, and stays so whatever is asked of it."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from sequences import Held, apply_request, large_sequences, sequences
 from shards import cut, fit_in_shards
-
-from unlearnspn import SPN
+from unlearnspn import SPN, SPNEnsemble
+from unlearnspn.errors import SameMembersWarning
 
 
 def frame(sequence, X, ids):
@@ -24,7 +27,7 @@ def assert_alike(shared, local, pool):
     assert shared.circuit_ == local.circuit_
 
 
-def assert_like_local(sequence):
+def assert_like_local(sequence, estimator_class=SPN, **more):
     rng = np.random.default_rng(sequence.shuffle)
     held = Held({number: number for number in range(sequence.n_first)})
     X, ids = held.table(sequence, rng)
@@ -35,8 +38,8 @@ def assert_like_local(sequence):
     columns = [f"x{j}" for j in range(X.shape[1])]
 
     def estimator():
-        chosen = {**sequence.parameters, **mergeable}
-        return SPN(categorical_features=sequence.categorical, **chosen)
+        chosen = {**sequence.parameters, **mergeable, **more}
+        return estimator_class(categorical_features=sequence.categorical, **chosen)
 
     def local(X, ids):
         return estimator().fit(pd.DataFrame(X, columns=columns, dtype=object).assign(id=ids), ids="id")
@@ -60,6 +63,14 @@ def assert_like_local(sequence):
 @given(sequences())
 def test_sequences(sequence):
     assert_like_local(sequence)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(sequences(), st.integers(1, 4), st.sampled_from([0.05, 0.3, 0.7, 1.0]))
+def test_ensembles(sequence, n_members, subsample):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SameMembersWarning)
+        assert_like_local(sequence, SPNEnsemble, n_members=n_members, subsample=subsample)
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

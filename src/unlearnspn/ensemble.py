@@ -48,9 +48,9 @@ class Ensemble:
         self.origin: Origin | None = None
         #: The type of the array in which classes are given back.
         self.label_dtype = ""
-        self._ids = {item: None for member in self.learned for item in member.ids}
+        self._ids = self._find_ids()
         digests = self._digest([_digests_of(member) for member in members])
-        self._publication = Publication(Facts(len(self._ids), digests))
+        self._publication = Publication(Facts(self._count_records(), digests))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_publication": self._publication.facts}
@@ -69,6 +69,12 @@ class Ensemble:
         ensemble = cls(settings, subsampling, members)
         ensemble.origin = table.origin
         return ensemble
+
+    def _find_ids(self) -> dict[RecordId, None]:
+        return {item: None for member in self.learned for item in member.ids}
+
+    def _count_records(self) -> int:
+        return len(self._ids)
 
     def snapshot(self) -> Ensemble:
         """Return an ensemble of its own, which no request to this one changes."""
@@ -102,9 +108,7 @@ class Ensemble:
         for number in np.unique(first).tolist():
             member = self.members[number]
             assert member is not None
-            tables.append(
-                member.table(member.records.find([ids[place] for place in np.flatnonzero(first == number).tolist()]))
-            )
+            tables.append(member.held([ids[place] for place in np.flatnonzero(first == number).tolist()]))
         return Table.joined(tables).take(np.argsort(np.argsort(first, kind="stable"), kind="stable"))
 
     @property
@@ -188,7 +192,7 @@ class Ensemble:
 
     def _revise(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool) -> Report:
         require_found(minus, self.holds(minus).tolist())
-        if len(self._ids) - len(minus) + len(ids) == 0:
+        if self.n_records - len(minus) + len(ids) == 0:
             raise LastRecordError(
                 "this would remove the last record, and there is no ensemble of no records: delete it instead"
             )
@@ -213,11 +217,11 @@ class Ensemble:
         )
 
     def _revise_members(
-        self, minus: Sequence[RecordId], parts: Sequence[_Part], dry_run: bool, uninterrupted: Uninterrupted
+        self, minus: Sequence[RecordId], parts: Sequence[Part], dry_run: bool, uninterrupted: Uninterrupted
     ) -> list[_Revised]:
         """Carry a request out in all members; if one fails, those before are as they were."""
         revised: list[_Revised] = []
-        begun: list[tuple[Model, tuple[str, str], _Part]] = []
+        begun: list[tuple[Model, tuple[str, str], Part]] = []
         leaving = self.held(minus) if minus else None
         try:
             with uninterrupted.except_here():
@@ -225,7 +229,7 @@ class Ensemble:
                     if not part.minus and not part.ids:
                         revised.append(_Revised(member, _digests_of(member)))
                     elif member is None:
-                        fresh = part.learn(member_settings(self.settings, self.subsampling, number))
+                        fresh = self._learn_member(number, part)
                         revised.append(_Revised(fresh, fresh.digests, learned=True))
                     elif len(member.records) - len(part.minus) + len(part.ids) == 0:
                         revised.append(_Revised(None, None))
@@ -241,14 +245,21 @@ class Ensemble:
             raise
         return revised
 
+    def _learn_member(self, number: int, part: Part) -> Model:
+        """Return a member that had no records before, learned from those that come."""
+        return part.learn(member_settings(self.settings, self.subsampling, number))
+
     def _adopt(
         self, members: list[Model | None], minus: Sequence[RecordId], ids: Sequence[RecordId], after: tuple[str, str]
     ) -> None:
         self.members = members
+        self._exchange_ids(minus, ids)
+        self._publication.publish(Facts(self.n_records - len(minus) + len(ids), after))
+
+    def _exchange_ids(self, minus: Sequence[RecordId], ids: Sequence[RecordId]) -> None:
         for item in minus:
             del self._ids[item]
         self._ids.update(dict.fromkeys(ids))
-        self._publication.publish(Facts(len(self._ids), after))
 
 
 def member_settings(settings: Settings, subsampling: Subsampling, member: int) -> Settings:
@@ -256,7 +267,7 @@ def member_settings(settings: Settings, subsampling: Subsampling, member: int) -
     return replace(settings, seed=subsampling.member_seed(member))
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """What a request asks of one member: the ids to remove, and those to add with their rows."""
 
     minus: list[RecordId]
@@ -269,22 +280,22 @@ class _Part(NamedTuple):
         # What the table was like is for the ensemble to know: members come about at different times.
         return Model.learn(settings, self.ids, replace(self.table, origin=None))
 
-    def opposite(self, leaving: Sequence[RecordId], table: Table | None) -> _Part:
+    def opposite(self, leaving: Sequence[RecordId], table: Table | None) -> Part:
         """Return what takes this back once the member has carried it out, given all records that leave."""
         places = {item: place for place, item in enumerate(leaving)}
         rows = np.array([places[item] for item in self.minus], np.int64)
-        return _Part(self.ids, self.minus, table.take(rows) if table is not None and rows.size else None)
+        return Part(self.ids, self.minus, table.take(rows) if table is not None and rows.size else None)
 
 
 def _divide(
     subsampling: Subsampling, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None
-) -> list[_Part]:
+) -> list[Part]:
     """Return what a request asks of each member."""
     parts = []
     for leaving, coming in zip(subsampling.holders(minus), subsampling.holders(ids), strict=True):
         rows = np.flatnonzero(coming)
         rest = table.take(rows) if table is not None and rows.size else None
-        parts.append(_Part(list(compress(minus, leaving)), list(compress(ids, coming)), rest))
+        parts.append(Part(list(compress(minus, leaving)), list(compress(ids, coming)), rest))
     return parts
 
 

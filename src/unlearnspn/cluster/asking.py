@@ -35,8 +35,9 @@ class Shards(Protocol):
     def tell(self, method: str, by_shard: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Call a method of some shards, each with arguments of its own; return what they answer."""
 
-    def exchange(self, give: Ask, take: str) -> list[Any]:
-        """Have each shard give one piece to every shard, then have each `take` its pieces; return what that returns.
+    def exchange(self, give: Ask, take: Ask) -> list[Any]:
+        """Have each shard give one piece to every shard, then have each `take` these as its last
+        argument; return what that returns.
 
         Pieces go from worker to worker.
         """
@@ -66,12 +67,17 @@ def ask_together(shards: Shards, questions: Sequence[Question[T]]) -> list[T]:
     return [found[place] for place in range(len(questions))]
 
 
+def added(parts: Sequence[Any]) -> Any:
+    """Return the sum of arrays, or of numbers, that shards have counted."""
+    return sum(parts[1:], parts[0])
+
+
 def ask_one(shards: Shards, question: Question[T]) -> T:
     """Return what one question finds."""
     return ask_together(shards, [question])[0]
 
 
-class Unanswered(Exception):  # noqa: N818  # a signal within this package, not an error
+class Unanswered(Exception):  # a signal within this package, not an error
     """Something was asked that nobody knows yet: what it is called, and the question that finds it."""
 
     def __init__(self, name: str, question: Callable[[], Question[Any]]) -> None:

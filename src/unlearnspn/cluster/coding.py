@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
 from unlearnspn.binning import Between, Cells, Search, heaviest_of
-from unlearnspn.cluster.asking import Ask, Question
+from unlearnspn.cluster.asking import Ask, Question, added
 from unlearnspn.cluster.part_records import Counted
 from unlearnspn.cluster.selections import Selection
 from unlearnspn.coding import CategoricalCoder, NumericCoder
@@ -35,7 +35,7 @@ def search_column(search: Search[T], v: int, selection: Selection, own: Own | No
         answers = yield Ask("answer_column", (v, ask, selection))
         answers = answers if own is None else [*answers, own(ask)]
         if isinstance(ask, Cells):
-            answer = sum(answers)
+            answer = added(answers)
         elif isinstance(ask, Between):
             answer = any(answers)
         else:
@@ -50,7 +50,7 @@ def _find_heaviest(
     counted = Counted(values)
     answers = yield Ask("answer_column", (v, counted, selection))
     answers = answers if own is None else [*answers, own(counted)]
-    return heaviest_of(values, sum(answers).tolist(), sum(n_values for _, n_values in parts))
+    return heaviest_of(values, added(answers).tolist(), sum(n_values for _, n_values in parts))
 
 
 class Survey(NamedTuple):

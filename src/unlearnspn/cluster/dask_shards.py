@@ -63,14 +63,15 @@ class ShardActor:
         """Return the piece for a shard; answered while this one works, for it waits for pieces itself."""
         return self._own_piece(number)
 
-    def take(self, method: str, givers: Sequence[Any]) -> bytes:
+    def take(self, ask: tuple[str, tuple[Any, ...]], givers: Sequence[Any]) -> bytes:
         """Fetch the pieces of all shards, and call a method of this one with them."""
         number = self._shard.number
         sent = [
             self._own_piece(number) if place == number else giver.piece(number) for place, giver in enumerate(givers)
         ]
         pieces = [pickle.loads(piece if isinstance(piece, bytes) else piece.result()) for piece in sent]
-        return self.call(pickle.dumps((method, (pieces,)), _PROTOCOL))
+        method, arguments = ask
+        return self.call(pickle.dumps((method, (*arguments, pieces)), _PROTOCOL))
 
     def _own_piece(self, number: int) -> bytes:
         piece, self._pieces[number] = self._pieces[number], b""
@@ -109,7 +110,7 @@ class DaskShards:
         with self._lock:
             released, self._released = self._released, []
         sent = pickle.dumps(("answer", ([tuple(ask) for ask in asks], released)), _PROTOCOL)
-        answers = self._call_all({number: ("call", sent) for number in range(self.number)})
+        answers = self._call_all(dict.fromkeys(range(self.number), ("call", sent)))
         return [list(parts) for parts in zip(*answers.values(), strict=True)]
 
     def tell(self, method: str, by_shard: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
@@ -117,11 +118,11 @@ class DaskShards:
         sent = {number: pickle.dumps((method, own), _PROTOCOL) for number, own in by_shard.items()}
         return self._call_all({number: ("call", each) for number, each in sent.items()})
 
-    def exchange(self, give: Ask, take: str) -> list[Any]:
+    def exchange(self, give: Ask, take: Ask) -> list[Any]:
         """Have each shard give one piece to every shard, then have each `take` its pieces."""
         sent = pickle.dumps(tuple(give), _PROTOCOL)
-        self._call_all({number: ("give", sent) for number in range(self.number)})
-        return list(self._call_all({number: ("take", take, self._actors) for number in range(self.number)}).values())
+        self._call_all(dict.fromkeys(range(self.number), ("give", sent)))
+        return list(self._call_all(dict.fromkeys(range(self.number), ("take", tuple(take), self._actors))).values())
 
     def new_number(self) -> int:
         """Return a number that nothing else has: for what shards are to note."""

@@ -49,6 +49,7 @@ def shards_on(client: Client, most: int) -> DaskShards:
 
 
 def find_client() -> Client:
+    """Return the client that was made last."""
     try:
         client: Client = get_client()
     except ValueError:
@@ -79,7 +80,7 @@ def _delayed_classes(table: dd.DataFrame, classes: Any) -> list[Any]:
     return parts
 
 
-def _places(client: Client, futures: list[Future]) -> list[str]:
+def _places(client: Client, futures: list[Future[Any]]) -> list[str]:
     """Return the worker on which each partition is, or raise what kept one from being loaded."""
     for future in futures:
         if future.status == "error":

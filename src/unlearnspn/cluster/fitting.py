@@ -9,7 +9,7 @@ import numpy as np
 
 from unlearnspn.cluster.asking import Ask, Shards
 from unlearnspn.cluster.reading import Agreement, Reading, agree, number_rows
-from unlearnspn.errors import InvalidTableError, RecordIdError, listing
+from unlearnspn.errors import RecordIdError
 from unlearnspn.model import Settings
 from unlearnspn.schema import Schema
 from unlearnspn.tables import Table
@@ -41,15 +41,13 @@ def open_shards(shards: Shards, reading: Reading, settings_for: Callable[[Schema
     settings = settings_for(_schema(agreement, reading), agreement.like)
     n_records = sum(agreement.n_rows.values())
     starts = {} if reading.id_column is not None else number_rows(agreement.n_rows)
-    open_records(shards, settings, agreement.string_ids, n_records, starts)
+    open_records(shards, settings, agreement.string_ids, starts)
     return Opened(shards, settings, agreement.string_ids, n_records, agreement.like, agreement.label_dtype)
 
 
-def open_records(
-    shards: Shards, settings: Settings, string_ids: bool, n_records: int, starts: Mapping[int, int] | None = None
-) -> None:
+def open_records(shards: Shards, settings: Settings, string_ids: bool, starts: Mapping[int, int] | None = None) -> None:
     """Have shards take the values of what they have read, with ids that must be unique, or numbered by partition."""
-    shards.ask([Ask("open", (settings, string_ids, starts, settings.n_bins_among(n_records)))])
+    shards.ask([Ask("open", (settings, string_ids, starts))])
     if not starts:
         _require_unique(shards)
 
@@ -66,7 +64,7 @@ def _schema(agreement: Agreement, reading: Reading) -> Schema:
 
 def _require_unique(shards: Shards) -> None:
     """Raise if an id is in two partitions, and name those; shards compare the keys of ids among themselves."""
-    repeated = np.concatenate(shards.exchange(Ask("split_keys", (shards.number,)), "repeated_keys"))
+    repeated = np.concatenate(shards.exchange(Ask("split_keys", (shards.number,)), Ask("repeated_keys")))
     if not repeated.size:
         return
     found: dict[int | str, list[int]] = {}

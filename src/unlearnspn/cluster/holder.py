@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 from weakref import finalize
 
 import numpy as np
 
 from unlearnspn.circuit.expressions import Expression
-from unlearnspn.cluster.asking import Answers, Ask, Question, Shards, ask_one, ask_together
+from unlearnspn.cluster.asking import Answers, Ask, Question, Shards, added, ask_one, ask_together
 from unlearnspn.cluster.revision import SharedRevision
 from unlearnspn.cluster.row_sets import MODULUS, SharedRowSet, rows_of
 from unlearnspn.cluster.selections import Handle, Selection
@@ -104,7 +104,7 @@ class SharedHolder:
         asked = [(factor.scope, self._rows_of(each)) for each, factor in trees]
         owners = spread_evenly([selection.size for _, selection in asked], self.shards.number)
         given = Ask("tree_statistics", (self.records.totals, asked, owners, self.shards.number))
-        expressed = list(map(iter, self.shards.exchange(given, "express_trees")))
+        expressed = list(map(iter, self.shards.exchange(given, Ask("express_trees"))))
         return [next(expressed[owner]) for owner in owners]
 
     def _rows_of(self, each: Pending) -> Selection:
@@ -139,7 +139,7 @@ class SharedHolder:
             handles = [self.handle(0) for _ in range(n_clusters)]
             numbers = [handle.number for handle in handles]
             ask = Ask("split", (clustering, place.scope, place.key, _selected(rows), numbers))
-            sizes = sum(self.shards.ask([ask])[0]).tolist()
+            sizes = added(self.shards.ask([ask])[0]).tolist()
             for handle, size in zip(handles, sizes, strict=True):
                 handle.size = size
         parts: dict[int, Any] = {number: handle for number, handle in enumerate(handles) if handle.size}
@@ -165,13 +165,13 @@ class SharedHolder:
         answers = yield Ask("settle", (informative, scope, selection))
         flags = np.array([part for part, _ in answers])
         firsts = np.array([first for _, first in answers])
-        settled = flags.max(axis=0, initial=CONSTANT, where=flags == INFORMATIVE).astype(np.uint8)
+        settled: Flags = flags.max(axis=0, initial=CONSTANT, where=flags == INFORMATIVE).astype(np.uint8)
         for i in np.flatnonzero((firsts != _NO_VALUE).any(axis=0)).tolist():
             if len(set(firsts[:, i].tolist()) - {_NO_VALUE}) > 1:
                 settled[i] = INFORMATIVE
         return settled
 
-    def ask_pairs(self, test: GTest, data: Slice, selection: Selection) -> Question[AskedPairs]:
+    def ask_pairs(self, test: Any, data: Slice, selection: Selection) -> Question[AskedPairs]:
         """Search for groups of dependent variables: breadth-first, one variable asking all others at a time."""
         scope = data.scope
         waiting, asked, tables = list(range(scope.size)), [], []
@@ -181,13 +181,13 @@ class SharedHolder:
                 if not waiting:
                     break
                 counted = yield Ask("count_hub", (int(scope[hub]), scope[waiting], selection))
-                cells = sum(counted)
+                table = added(counted)
                 pairs = np.zeros(len(waiting), PAIR)
                 pairs["hub"], pairs["other"] = hub, waiting
-                pairs = AskedPairs.associated(data.coded, scope, float(test.threshold), pairs, cells)
+                pairs = AskedPairs.associated(data.coded, scope, float(test.threshold), pairs, table)
                 depends = pairs["depends"].tolist()
                 asked.append(pairs)
-                tables.append(cells)
+                tables.append(table)
                 queue.extend(other for other, joins in zip(waiting, depends, strict=True) if joins)
                 waiting = [other for other, joins in zip(waiting, depends, strict=True) if not joins]
         known = np.concatenate([np.zeros(0, PAIR), *asked])
@@ -198,20 +198,20 @@ class SharedHolder:
         """Learn the statistics of a clustering."""
         if not isinstance(clustering, ByClass):
             return (yield from self._ask_qkmeans(clustering, data, selection))
-        answers = Answers()
+        answers, inner = Answers(), cast(QKMeans, clustering.clustering)
 
         def learn() -> Split:
             return clustering.split_by(
                 data,
                 selection.size,
-                lambda: answers.get("clusters", lambda: self._ask_qkmeans(clustering.clustering, data, selection)),
+                lambda: answers.get("clusters", lambda: self._ask_qkmeans(inner, data, selection)),
                 lambda: answers.get("classes", lambda: self._ask_classes(clustering, data, selection)),
             )
 
         return (yield from answers.completing(learn))
 
     def _ask_classes(self, clustering: ByClass, data: Slice, selection: Selection) -> Question[Classes]:
-        counts = sum((yield Ask("count_classes", (selection,))))
+        counts = added((yield Ask("count_classes", (selection,))))
         return clustering.in_order(data, counts)
 
     def _ask_qkmeans(self, clustering: QKMeans, data: Slice, selection: Selection) -> Question[Clusters]:
@@ -224,7 +224,7 @@ class SharedHolder:
         while len(seeds) > 1 and len(sums) < space.max_rounds and not repeats(centroids, len(sums)):
             known = Clusters(found, counts[:0].ravel(), counts, sums, centroids)
             answers = yield Ask("sum_around", (settings, known, selection))
-            more, numbers = (sum(part) for part in zip(*answers, strict=True))
+            more, numbers = (added(part) for part in zip(*answers, strict=True))
             sums, counts = np.concatenate([sums, more[np.newaxis]]), np.concatenate([counts, numbers[np.newaxis]])
             led = quantised(space, more, numbers, centroids[-1])
             centroids = np.concatenate([centroids, led[np.newaxis]])
@@ -233,7 +233,7 @@ class SharedHolder:
         known = Clusters(found, counts[:0].ravel(), counts, sums, centroids)
         handles = [self.handle(0) for _ in range(len(seeds))]
         numbers = [handle.number for handle in handles]
-        sizes = sum((yield Ask("label", (settings, known, selection, numbers))))
+        sizes = added((yield Ask("label", (settings, known, selection, numbers))))
         clusters = Clusters(found, sizes, counts, sums, centroids)
         self.note(clusters, handles, sizes)
         return clusters
@@ -253,7 +253,9 @@ class SharedHolder:
 
     def _make_room(self, learner: Learner, n_nodes: int) -> None:
         """Make room for all seeds that some nodes may have."""
-        clustering = learner.clustering.clustering if isinstance(learner.clustering, ByClass) else learner.clustering
+        clustering: Any = learner.clustering
+        if isinstance(clustering, ByClass):
+            clustering = clustering.clustering
         if self.records.make_room(n_nodes * max(clustering.n_clusters_among(0), 1)):
             vars(learner).pop("coded", None)
 
@@ -360,4 +362,5 @@ class FromShards:
         answers = yield Ask("open_node", (self.place.scope, self.selection, is_kept))
         if is_kept:
             self.holder.members_of(self.selection, [members for _, members in answers])
-        return reduce(Marginals.merge, [marginals for marginals, _ in answers])
+        merged: Marginals = reduce(Marginals.merge, [marginals for marginals, _ in answers])
+        return merged

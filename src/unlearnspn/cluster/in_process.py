@@ -42,12 +42,13 @@ class InProcessShards:
             for number, own in by_shard.items()
         }
 
-    def exchange(self, give: Ask, take: str) -> list[Any]:
+    def exchange(self, give: Ask, take: Ask) -> list[Any]:
         """Have each shard give one piece to every shard, then have each `take` its pieces."""
         self.n_rounds += 1
         given = [getattr(shard, give.method)(*pickle.loads(self._sent(give.arguments))) for shard in self._shards]
-        takers: list[Callable[[Any], Any]] = [getattr(shard, take) for shard in self._shards]
-        return [taker([pieces[number] for pieces in given]) for number, taker in enumerate(takers)]
+        takers: list[Callable[..., Any]] = [getattr(shard, take.method) for shard in self._shards]
+        own = [[pieces[number] for pieces in given] for number in range(self.number)]
+        return [taker(*take.arguments, pieces) for taker, pieces in zip(takers, own, strict=True)]
 
     def new_number(self) -> int:
         """Return a number that nothing else has: for what shards are to note."""

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.cluster.asking import Ask, Shards
-from unlearnspn.cluster.holder import SharedHolder, require_mergeable, spread_evenly
-from unlearnspn.cluster.shared_records import SharedRecords
 from unlearnspn.cluster.fitting import open_records
 from unlearnspn.cluster.folder import Folder, Stored, StoredPart
+from unlearnspn.cluster.holder import SharedHolder, require_mergeable, spread_evenly
+from unlearnspn.cluster.revision import SharedRevision
+from unlearnspn.cluster.shared_records import SharedRecords
 from unlearnspn.clustering.by_class import Split
 from unlearnspn.coding import Encoding
 from unlearnspn.errors import NotOnAClusterError, WorkerLostError
@@ -80,7 +81,8 @@ class SharedModel(Model):
 
     def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
         """Tell of each id whether a record that is held has it."""
-        return self.records.holds(ids)
+        held: npt.NDArray[np.bool_] = self.records.holds(ids)
+        return held
 
     def held(self, ids: Sequence[RecordId]) -> Table:
         """Return some records that are held, in this order."""
@@ -141,7 +143,7 @@ class SharedModel(Model):
         for (number, part), owner in zip(parts.items(), owners, strict=True):
             own[owner][number] = part
         shards.tell("load", {shard: (path, some, settings.schema, string_ids) for shard, some in enumerate(own)})
-        open_records(shards, settings, string_ids, n_records)
+        open_records(shards, settings, string_ids)
         model = cls.gather(settings, shards, string_ids, n_records)
         with explained("read", path):
             require_digests(described, *model.digests)
@@ -201,7 +203,7 @@ class SharedRequest(Request):
         records.shards.ask([Ask("recode", (coders, n_bins, rows))])
         self._fresh_records = records.coded_by(coders, totals, n_bins, self.staged.multiset, self._n_records)
         self._learner = self.revision.learner = self._learner_of(self._fresh_records, self._fresh_records.encoding)
-        self.revision.holder = self._learner.holder
+        cast(SharedRevision, self.revision).holder = cast(SharedHolder, self._learner.holder)
         self.model.root = self.revision.learn_anew(self.model.root, NodeChange(_NOBODY, _NOBODY, lambda: rows))
 
     def take_back(self) -> None:

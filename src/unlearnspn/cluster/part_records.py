@@ -20,6 +20,9 @@ from unlearnspn.statistics.moments import N_PARTS
 from unlearnspn.tables import Category, Table
 from unlearnspn.totals import Totals
 
+#: How many bins there are to be, as long as nobody has said.
+_NOT_KNOWN = 0
+
 
 class RawRecords(NamedTuple):
     """Records on their way to another place: ids, numbers, and categories by the levels of an encoding."""
@@ -51,12 +54,11 @@ class PartRecords(Records):
         cls,
         schema: Schema,
         seed: int,
-        n_bins: int,
         string_ids: bool,
         parts: Sequence[ReadPart],
     ) -> Self:
         """Take the values of some partitions; they are not coded yet."""
-        records = cls(schema, seed, n_bins)
+        records = cls(schema, seed, _NOT_KNOWN)
         if string_ids:
             records.ids = np.zeros(0, object)
         records._allocate(sum(part.table.n_rows for part in parts))
@@ -85,6 +87,15 @@ class PartRecords(Records):
             else:
                 self._own[v] = self._write_levels(self._own[v], place, rows, column)
 
+    def picked(self, rows: Rows, seed: int) -> Self:
+        """Return records of their own, those of some slots; neither are coded yet."""
+        picked = type(self)(self.schema, seed, _NOT_KNOWN)
+        for name in ("live", "keys", "ids", "values", "levels", "codes", "features", "partition"):
+            setattr(picked, name, getattr(self, name)[rows])
+        picked._own = self._own
+        picked.index.add(picked.keys, picked.rows)
+        return picked
+
     # -- coding ----------------------------------------------------------------------------------------------------
 
     def categories(self, rows: Rows) -> list[list[Category]]:
@@ -93,7 +104,7 @@ class PartRecords(Records):
         for v in range(len(self.is_numeric)):
             occurring = [] if self.is_numeric[v] else np.unique(self.levels[rows, self.place[v]]).tolist()
             coder = None if self.is_numeric[v] else self._coder(v)
-            found.append([coder.categories[level] for level in occurring if level >= 0] if coder else [])  # type: ignore[misc]
+            found.append([coder.categories[level] for level in occurring if level >= 0] if coder else [])
         return found
 
     def _coder(self, v: int) -> CategoricalCoder:

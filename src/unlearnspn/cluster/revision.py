@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from unlearnspn.cluster.holder import SharedHolder
 
 
-class _RowsElsewhere(Exception):  # noqa: N818  # a signal within this module, not an error
+class _RowsElsewhere(Exception):  # a signal within this module, not an error
     """A statistic cannot be revised by the rows that leave and come alone."""
 
 

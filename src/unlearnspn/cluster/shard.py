@@ -36,6 +36,8 @@ from unlearnspn.statistics.marginals import Marginals, settle
 from unlearnspn.statistics.pair_search import count_hub
 from unlearnspn.statistics.seeds import Candidates
 from unlearnspn.statistics.space import Space
+from unlearnspn.subsampling import Subsampling
+from unlearnspn.tables import Table
 from unlearnspn.totals import Totals
 
 _NOBODY = np.zeros(0, np.int64)
@@ -68,6 +70,8 @@ class Shard:
         self._everyone: Rows | None = None
         self._handles: dict[int, Rows] = {}
         self._searches: dict[int, _SeedSearch] = {}
+        #: The shards of an ensemble's members, which have records of their own.
+        self._members: dict[int, Shard] = {}
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -90,7 +94,7 @@ class Shard:
             folder.read_part(path, number, part, schema, string_ids) for number, part in parts.items() if part.n_records
         ]
 
-    def open(self, settings: Settings, string_ids: bool, starts: Mapping[int, int] | None, n_bins: int) -> None:
+    def open(self, settings: Settings, string_ids: bool, starts: Mapping[int, int] | None) -> None:
         """Take the values of what was read; records without ids are numbered from where their partition starts."""
         for read in self._read:
             try:
@@ -98,9 +102,43 @@ class Shard:
             except ValueError as error:
                 raise in_partition(error, read.number) from error
         parts = [read if read.ids is not None else read.numbered((starts or {})[read.number]) for read in self._read]
-        self._read, self.settings = [], settings
-        self.records = PartRecords.read(settings.schema, settings.seed, n_bins, string_ids, parts)
-        self._renew(self.records)
+        self._read = []
+        self._hold(settings, PartRecords.read(settings.schema, settings.seed, string_ids, parts))
+
+    def _hold(self, settings: Settings, records: PartRecords) -> None:
+        self.settings, self.records = settings, records
+        self._renew(records)
+
+    # -- ensembles -------------------------------------------------------------------------------------------------
+
+    def divide(self, settings: Sequence[Settings], subsampling: Subsampling) -> list[int]:
+        """Have each member of an ensemble hold its subsample from now on, and this shard none; count these."""
+        ids = self.records.ids_of(self.everyone)
+        holders = subsampling.holders(ids) if ids else np.zeros((len(settings), 0), np.bool_)
+        for member, (own, held) in enumerate(zip(settings, holders, strict=True)):
+            self.open_member(member)._hold(own, self.records.picked(self.everyone[held], own.seed))
+        del self.records, self._next
+        return [len(member.records) for member in self._members.values()]
+
+    def start_member(self, member: int, settings: Settings, ids: list[RecordId], table: Table | None) -> None:
+        """Have a member hold some new records, and nothing else."""
+        shard, string_ids = self.open_member(member), bool(ids) and isinstance(ids[0], str)
+        parts = [] if table is None else [ReadPart(0, ids, table)]
+        shard._hold(settings, PartRecords.read(settings.schema, settings.seed, string_ids, parts))
+
+    def open_member(self, member: int) -> Shard:
+        """Return a new shard for a member, in place of the one that there was."""
+        shard = self._members[member] = Shard(self.number)
+        return shard
+
+    def drop_members(self, members: Sequence[int]) -> None:
+        """Forget members."""
+        for member in members:
+            self._members.pop(member, None)
+
+    def of_member(self, member: int, method: str, arguments: tuple[Any, ...], *more: Any) -> Any:
+        """Call a method of a member's shard."""
+        return getattr(self._members[member], method)(*arguments, *more)
 
     # -- what selections find rows in ------------------------------------------------------------------------------
 
@@ -134,6 +172,8 @@ class Shard:
         for number in released:
             self._handles.pop(number, None)
             self._searches.pop(number, None)
+        for member in self._members.values():
+            member.forget(released)
 
     # -- coding ----------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from unlearnspn.binning import Search
-from unlearnspn.cluster.asking import Ask, Question, Shards, ask_one, ask_together
+from unlearnspn.cluster.asking import Ask, Question, Shards, added, ask_one, ask_together
 from unlearnspn.cluster.coding import Survey, learn_number, search_column, survey
 from unlearnspn.cluster.part_records import RawRecords, Tally, answer_in_part
 from unlearnspn.cluster.selections import ByShard, Changed, Everyone, Selection
@@ -57,9 +57,9 @@ class SharedRecords(Records):
         shards.ask([Ask("recode", (coders, n_bins, everyone))])
         tallies: list[Tally] = shards.ask([Ask("tally", (everyone,))])[0]
         records.encoding = Encoding.of(coders)
-        records.totals = records.totals._replace(level_counts=_sum([tally.level_counts for tally in tallies]))
-        records.multiset = _sum([tally.multiset for tally in tallies])
-        records.unusual = _sum([tally.unusual for tally in tallies]).tolist()
+        records.totals = records.totals._replace(level_counts=added([tally.level_counts for tally in tallies]))
+        records.multiset = added([tally.multiset for tally in tallies])
+        records.unusual = added([tally.unusual for tally in tallies]).tolist()
         records._ends = _span([tally.spans for tally in tallies])
         return records
 
@@ -92,7 +92,7 @@ class SharedRecords(Records):
         return self.changed(Everyone(self.n_records), minus, plus)
 
     def changed(self, selection: Selection, minus: Rows, plus: Rows) -> Changed:
-        """Return a selection after guests in some slots have left it, and others have come; all that leave are in it."""
+        """Return a selection after guests in some slots have left it, and others have come, all of which were in it."""
         size = selection.size - minus.size + plus.size
         return Changed(selection, self.by_shard(minus), self.by_shard(plus), size)
 
@@ -344,10 +344,6 @@ class SharedRecords(Records):
 def _beside(key: int) -> int:
     """Return under what a guest is known that comes where a record of the same key leaves; no record has that key."""
     return key | _ANY_KEY + 1
-
-
-def _sum(parts: Sequence[Any]) -> Any:
-    return sum(parts[1:], parts[0].copy())
 
 
 def _span(parts: Sequence[Floats]) -> Floats:

@@ -114,7 +114,10 @@ class SPNEnsemble(DensityEstimator):
 
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Ensemble:
         subsampling = read_subsampling(self.n_members, self.subsample, settings.seed)
-        ensemble = Ensemble.learn(settings, subsampling, ids, table)
+        return self._warned(Ensemble.learn(settings, subsampling, ids, table))
+
+    def _warned(self, ensemble: Ensemble) -> Ensemble:
+        """Warn of an ensemble that tells who somebody is, or that is no more than one network."""
         warn_of(ensemble.identifying, "samples and exported circuits of this model show")
         if len(ensemble.learned) > 1 and len({member.digest() for member in ensemble.learned}) == 1:
             warn_outside(
@@ -133,8 +136,11 @@ class SPNEnsemble(DensityEstimator):
         return read_ensemble(path, components)
 
     def _gather_engine(self, opened: Opened) -> Ensemble:
-        raise NotOnAClusterError("ensembles are not supported on a cluster: fit an SPN")
+        from unlearnspn.cluster.ensemble import SharedEnsemble  # noqa: PLC0415
+
+        subsampling = read_subsampling(self.n_members, self.subsample, opened.settings.seed)
+        return self._warned(SharedEnsemble.gather(opened, subsampling))
 
     @staticmethod
     def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Ensemble, dict[str, Any]]:
-        raise NotOnAClusterError("ensembles are not supported on a cluster")
+        raise NotOnAClusterError("ensembles on a cluster cannot be kept in a folder: fit them again")

@@ -118,7 +118,8 @@ def _name(node: Node) -> bytes:
 def express_leaves(learner: Learner, pending: list[Pending]) -> list[list[Expression]]:
     """Return the leaves of nodes as expressions; trees on all cores if that pays."""
     counted = _counted_leaves(learner, [each.node for each in pending])
-    jobs = [(learner, each, inputs, {}) for each, inputs in zip(pending, counted, strict=True)]
+    no_trees: dict[int, Expression] = {}
+    jobs = [(learner, each, inputs, no_trees) for each, inputs in zip(pending, counted, strict=True)]
     # Nothing but trees reads rows.
     sizes = [each.node.n_records if any(leaf.is_tree for leaf in each.node.factors) else 0 for each in pending]
     n_large = sum(map(bool, sizes))
