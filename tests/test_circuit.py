@@ -6,6 +6,7 @@ import pickle
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 
@@ -297,6 +298,20 @@ def test_circuits_show_their_size_columns_and_categories():
     assert circuit.categories("x1") == ["a", "b"]
     assert circuit.categories("x0") == []
     assert circuit.circuit_ is circuit
+
+
+@pytest.mark.parametrize("columns", ["numbers", "categories", "both"])
+def test_a_pickled_circuit_answers_as_before(columns):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    table = pd.DataFrame({"x": x[:, 0], "y": x[:, 0] + x[:, 1], "a": np.where(x[:, 1] > 0, "p", "q")})
+    table["b"] = np.where(x[:, 1] + x[:, 0] > 0, "r", "s")
+    table = {"numbers": table[["x", "y"]], "categories": table[["a", "b"]], "both": table}[columns]
+    circuit = SPN(min_rows=100).fit(table).circuit_
+    assert len(circuit.layout.normals) > 0 or columns == "categories"
+    pickled = pickle.loads(pickle.dumps(circuit))
+    assert pickled.layout.same(circuit.layout)
+    assert pickled.score_samples(table).tobytes() == circuit.score_samples(table).tobytes()
 
 
 def test_circuits_can_be_copied_and_pickled():

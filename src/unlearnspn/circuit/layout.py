@@ -51,8 +51,8 @@ class Layout:
             getattr(self, each.name).flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Arrays come out of a pickle writeable.
-        return type(self), tuple(self.arrays().values())
+        # Arrays come out of a pickle writeable; so they go through `__post_init__`, all of them, by their places.
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     def __len__(self) -> int:
         return len(self.units)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from unlearnspn.circuit.domains import Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, read_evidence
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError, listing
 from unlearnspn.identifying import warn_of
+from unlearnspn.tables.dask_frames import is_dask, lazy_columns, lazy_numbers, lazy_table
 from unlearnspn.tables.names import Label
 
 if TYPE_CHECKING:
@@ -39,12 +41,18 @@ class Queries:
         raise NotImplementedError
 
     def score_samples(self, X: Any) -> Densities:
-        """Return the log-density of each row; missing values are marginalised."""
+        """Return the log-density of each row; missing values are marginalised.
+
+        Of a table of Dask, this and other questions about tables are answered lazily, partition by partition.
+        """
         circuit = self.circuit_
+        if is_dask(X):
+            densities: Densities = lazy_numbers(circuit.score_samples, X, "log_density")
+            return densities
         if circuit._scorer.reads(X):
-            densities = circuit._scorer.score_array(X)
-            if densities is not None:
-                return densities
+            known = circuit._scorer.score_array(X)
+            if known is not None:
+                return known
         parts = [circuit._scorer.score(batch) for batch in circuit._read(X)]
         return np.concatenate(parts)
 
@@ -168,6 +176,10 @@ class Queries:
         circuit = self.circuit_
         if how not in ("mpe", "mean", "sample"):
             raise ValueError(f"how={how!r} is none of 'mpe', 'mean', 'sample'")
+        if is_dask(X):
+            if how == "sample":
+                raise ValueError("how='sample' is not supported for a table of Dask: pass X.compute()")
+            return lazy_table(partial(circuit.impute, how=how), X)
         rng = np.random.default_rng(random_state)
         filled, first_row = [], 0
         for batch in circuit._read(X):
@@ -183,6 +195,10 @@ class Queries:
         """
         circuit = self.circuit_
         variable = circuit.domains.variable(target)
+        if is_dask(X):
+            columns = circuit.categories(target)
+            probabilities: Densities = lazy_columns(partial(circuit.predict_proba, target=target), X, columns)
+            return probabilities
         return np.concatenate([circuit._posterior(batch, variable) for batch in circuit._read(X, optional=variable)])
 
     def mutual_information(self, a: Label, b: Label, n_parts: int = 32) -> float:

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from itertools import count, zip_longest
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from distributed import Client, get_worker
 
@@ -35,10 +35,10 @@ class ShardActor:
         self._shard = Shard(number)
         self._pieces: list[bytes] = []
 
-    def add(self, number: int, *keys: str) -> bytes:
+    def add(self, number: int, key: Any) -> bytes:
         """Take over the table of a partition, and its classes if there are any, which are on this worker."""
         # Were they arguments of a task, the scheduler would keep how they came about as long as there is the actor.
-        self._shard.add(Part(number, *(get_worker().data[key] for key in keys)))
+        self._shard.add(Part(number, *cast(tuple[Any, ...], get_worker().data[key])))
         return pickle.dumps(None, _PROTOCOL)
 
     def call(self, sent: bytes) -> bytes:
@@ -63,14 +63,14 @@ class ShardActor:
         """Return the piece for a shard; answered while this one works, for it waits for pieces itself."""
         return self._own_piece(number)
 
-    def take(self, ask: tuple[str, tuple[Any, ...]], givers: Sequence[Any]) -> bytes:
+    def take(self, sent: bytes) -> bytes:
         """Fetch the pieces of all shards, and call a method of this one with them."""
+        method, arguments, givers = pickle.loads(sent)
         number = self._shard.number
-        sent = [
+        asked = [
             self._own_piece(number) if place == number else giver.piece(number) for place, giver in enumerate(givers)
         ]
-        pieces = [pickle.loads(piece if isinstance(piece, bytes) else piece.result()) for piece in sent]
-        method, arguments = ask
+        pieces = [pickle.loads(piece if isinstance(piece, bytes) else piece.result()) for piece in asked]
         return self.call(pickle.dumps((method, (*arguments, pieces)), _PROTOCOL))
 
     def _own_piece(self, number: int) -> bytes:
@@ -100,8 +100,8 @@ class DaskShards:
         """How many there are."""
         return len(self._actors)
 
-    def add(self, by_shard: Sequence[Sequence[tuple[int, *tuple[str, ...]]]]) -> None:
-        """Give partitions to the shards, by number and keys, each one that is on its worker."""
+    def add(self, by_shard: Sequence[Sequence[tuple[int, Any]]]) -> None:
+        """Give partitions to the shards, by number and key, each one that is on its worker."""
         for parts in zip_longest(*by_shard):
             self._call_all({number: ("add", *part) for number, part in enumerate(parts) if part is not None})
 
@@ -120,9 +120,9 @@ class DaskShards:
 
     def exchange(self, give: Ask, take: Ask) -> list[Any]:
         """Have each shard give one piece to every shard, then have each `take` its pieces."""
-        sent = pickle.dumps(tuple(give), _PROTOCOL)
+        sent, taken = (pickle.dumps(what, _PROTOCOL) for what in (tuple(give), (*take, self._actors)))
         self._call_all(dict.fromkeys(range(self.number), ("give", sent)))
-        return list(self._call_all(dict.fromkeys(range(self.number), ("take", tuple(take), self._actors))).values())
+        return list(self._call_all(dict.fromkeys(range(self.number), ("take", taken))).values())
 
     def new_number(self) -> int:
         """Return a number that nothing else has: for what shards are to note."""

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 import dask.dataframe as dd
+from dask.delayed import delayed
 from distributed import Client, Future, get_client, wait
 
 from unlearnspn.cluster.dask_shards import DaskShards
@@ -26,15 +27,11 @@ def spread(table: Any, ids: Any, classes: Any, categorical_features: Any) -> tup
         categorical_features,
     )
     client = find_client()
-    tables = client.compute(table.to_delayed())
-    others = [] if classes is None else client.compute(_delayed_classes(table, classes))
-    wait([*tables, *others])
-    keys = [
-        tuple(future.key for future in part) for part in (zip(tables, others, strict=True) if others else zip(tables))
-    ]
-    by_worker: dict[str, list[tuple[Any, ...]]] = {}
-    for number, worker in enumerate(_places(client, tables)):
-        by_worker.setdefault(worker, []).append((number, *keys[number]))
+    parts = client.compute([_in_one(*part) for part in zip(*_delayed(table, classes), strict=True)])
+    wait(parts)
+    by_worker: dict[str, list[tuple[int, Any]]] = {}
+    for number, (part, worker) in enumerate(zip(parts, _places(client, parts), strict=True)):
+        by_worker.setdefault(worker, []).append((number, part.key))
     shards = DaskShards(client, list(by_worker))
     shards.add(list(by_worker.values()))
     return shards, reading
@@ -71,13 +68,21 @@ def _id_column(table: dd.DataFrame, ids: Any) -> Label:
     raise RecordIdError("the ids of a table of Dask are those of one of its columns: pass its name")
 
 
-def _delayed_classes(table: dd.DataFrame, classes: Any) -> list[Any]:
+def _delayed(table: dd.DataFrame, classes: Any) -> list[list[Any]]:
+    """Return the partitions, and their classes if there are any."""
+    if classes is None:
+        return [table.to_delayed()]
     if not isinstance(classes, dd.Series):
         raise InvalidTableError("y must be a dask.dataframe.Series where X is a dask.dataframe.DataFrame")
     if classes.npartitions != table.npartitions:
         raise InvalidTableError(f"X has {table.npartitions} partitions, but y has {classes.npartitions}")
-    parts: list[Any] = classes.to_delayed()
-    return parts
+    return [table.to_delayed(), classes.to_delayed()]
+
+
+@delayed
+def _in_one(*part: Any) -> tuple[Any, ...]:
+    """Return a partition and its classes, so that both are on one worker."""
+    return part
 
 
 def _places(client: Client, futures: list[Future[Any]]) -> list[str]:

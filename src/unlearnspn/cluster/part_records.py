@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from unlearnspn.binning import Between, Cells, Heaviest, answer_from, third_values
-from unlearnspn.cluster.reading import ReadPart
+from unlearnspn.cluster.reading import ReadPart, in_partition
 from unlearnspn.coding import CategoricalCoder, Coder, Encoding, Floats
 from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.multiset import Multiset
@@ -70,7 +70,8 @@ class PartRecords(Records):
         start = 0
         for number, ids, table in parts:
             rows = np.arange(start, start + table.n_rows)
-            records._take_partition(rows, number, ids or [], table)
+            with in_partition(number):
+                records._take_partition(rows, number, ids or [], table)
             start += table.n_rows
         records.occupy(records.rows)
         return records

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -63,12 +64,9 @@ class ReadPart(NamedTuple):
 
 def read_part(part: Part, reading: Reading) -> tuple[ReadPart, Summary]:
     """Read a partition; errors name it."""
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            read, target = _read(part, reading)
-    except (ValueError, TypeError) as error:
-        raise in_partition(error, part.number) from error
+    with in_partition(part.number), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read, target = _read(part, reading)
     ids, table = read.ids, read.table
     like = replace(table, columns=[_without_rows(column) for column in table.columns], n_rows=0)
     summary = Summary(
@@ -95,9 +93,13 @@ def _read(part: Part, reading: Reading) -> tuple[ReadPart, Target | None]:
     return ReadPart(part.number, ids, table), target
 
 
-def in_partition(error: Exception, number: int) -> Exception:
-    """Return an error that says in which partition it occurred."""
-    return type(error)(f"partition {number}: {error}")
+@contextmanager
+def in_partition(number: int) -> Iterator[None]:
+    """Say in every error in which partition it occurred."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"partition {number}: {error}") from error
 
 
 def _without_rows(column: Column) -> Column:

@@ -97,10 +97,8 @@ class Shard:
     def open(self, settings: Settings, string_ids: bool, starts: Mapping[int, int] | None) -> None:
         """Take the values of what was read; records without ids are numbered from where their partition starts."""
         for read in self._read:
-            try:
+            with in_partition(read.number):
                 check_support(settings.leaves, read.table)
-            except ValueError as error:
-                raise in_partition(error, read.number) from error
         parts = [read if read.ids is not None else read.numbered((starts or {})[read.number]) for read in self._read]
         self._read = []
         self._hold(settings, PartRecords.read(settings.schema, settings.seed, string_ids, parts))

@@ -33,6 +33,7 @@ from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
 from unlearnspn.tables import Table, column_meant, is_column, read_column, read_table
+from unlearnspn.tables.dask_frames import is_dask
 from unlearnspn.tables.names import Label
 
 if TYPE_CHECKING:
@@ -476,11 +477,6 @@ class BaseSPN(BaseUnlearner):
         client = find_client() if client is None else client
         stored = open_folder(path, components)
         return SharedModel.load(stored, shards_on(client, len(stored.folder.parts))), stored.extra
-
-
-def is_dask(X: Any) -> bool:
-    """Tell whether something is Dask's, which is not imported to find out."""
-    return type(X).__module__.partition(".")[0] == "dask"
 
 
 def refuse_others(unsupported: Mapping[str, Any]) -> None:

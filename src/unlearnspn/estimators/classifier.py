@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,12 @@ from sklearn.base import ClassifierMixin
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.errors import InvalidTableError
-from unlearnspn.estimators.base import BaseSPN, is_dask, refuse_others
+from unlearnspn.estimators.base import BaseSPN, refuse_others
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
 from unlearnspn.spn.report import Report
 from unlearnspn.tables import open_table
+from unlearnspn.tables.dask_frames import is_dask, lazy_labels
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Library
 
@@ -92,14 +94,21 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
         """Return the most probable class of each row."""
         model = self._fitted()
         circuit = model.circuit
-        return np.asarray(_labels(model, circuit)[self._probabilities(model, circuit, X).argmax(axis=1)])
+        labels = _labels(model, circuit)
+        if is_dask(X):
+            predicted: npt.NDArray[Any] = lazy_labels(_Predicting(circuit, labels), X, self.target_, labels)
+            return predicted
+        return np.asarray(labels[self._probabilities(model, circuit, X).argmax(axis=1)])
 
     def predict_proba(self, X: Any, *, target: Label = None) -> npt.NDArray[np.float64]:
         """Return the probabilities of the classes, in the order of `classes_`, or those of another column."""
         if target is not None:
             return super().predict_proba(X, target=target)
         model = self._fitted()
-        return self._probabilities(model, model.circuit, X)
+        circuit = model.circuit
+        if is_dask(X):
+            return circuit.predict_proba(X, target=_target_of(model))
+        return self._probabilities(model, circuit, X)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the logarithms of `predict_proba`."""
@@ -138,6 +147,18 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
         np.dtype(labels or None)  # raises if it is none
         model.label_dtype = labels
         super()._restore(model, document)
+
+
+@dataclass(frozen=True, eq=False)
+class _Predicting:
+    """Predicts the classes of a partition's rows."""
+
+    circuit: Circuit
+    labels: npt.NDArray[Any]
+
+    def __call__(self, part: Any) -> npt.NDArray[Any]:
+        probabilities = self.circuit.predict_proba(part, target=self.circuit.columns[-1])
+        return np.asarray(self.labels[probabilities.argmax(axis=1)])
 
 
 def _target_of(model: Engine) -> str:
