@@ -7,7 +7,7 @@ from typing import Any
 
 import dask.dataframe as dd
 from dask.delayed import delayed
-from distributed import Client, Future, get_client, wait
+from distributed import Client, Future, futures_of, get_client, wait
 
 from unlearnspn.cluster.dask_shards import DaskShards
 from unlearnspn.cluster.reading import Reading
@@ -27,7 +27,7 @@ def spread(table: Any, ids: Any, classes: Any, categorical_features: Any) -> tup
         categorical_features,
     )
     client = find_client()
-    parts = client.compute([_in_one(*part) for part in zip(*_delayed(table, classes), strict=True)])
+    parts = _compute(client, table, [_in_one(*part) for part in zip(*_delayed(table, classes), strict=True)])
     wait(parts)
     by_worker: dict[str, list[tuple[int, Any]]] = {}
     for number, (part, worker) in enumerate(zip(parts, _places(client, parts), strict=True)):
@@ -39,10 +39,24 @@ def spread(table: Any, ids: Any, classes: Any, categorical_features: Any) -> tup
 
 def shards_on(client: Client, most: int) -> DaskShards:
     """Return a shard on each worker, or on as many as there is work for."""
+    return DaskShards(client, _workers(client)[: max(most, 1)])
+
+
+def _workers(client: Client) -> list[str]:
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     if not workers:
         raise NotOnAClusterError("the cluster has no workers: start some, or wait for them (Client.wait_for_workers)")
-    return DaskShards(client, workers[: max(most, 1)])
+    return workers
+
+
+def _compute(client: Client, table: dd.DataFrame, parts: list[Any]) -> list[Any]:
+    """Have partitions loaded: as many by each worker, unless they are somewhere already."""
+    if futures_of(table):
+        loaded: list[Any] = client.compute(parts)
+        return loaded
+    workers = _workers(client)
+    by_worker = [client.compute(parts[place :: len(workers)], workers=[worker]) for place, worker in enumerate(workers)]
+    return [by_worker[number % len(workers)][number // len(workers)] for number in range(len(parts))]
 
 
 def find_client() -> Client:
