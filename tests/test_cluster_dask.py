@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
+from command_line import run, run_json
 from unlearnspn import RDC, SPN, SPNClassifier, SPNEnsemble
 from unlearnspn.errors import InvalidTableError, NotOnAClusterError, RecordIdError
 
@@ -107,6 +108,20 @@ def test_a_classifier_and_an_ensemble(client):
         each.unlearn([3, 60, 170])
     assert_same(ensemble, local)
     assert ensemble.verify()
+
+
+def test_progress(client, capsys):
+    told = []
+    cut = dd.from_pandas(people(), npartitions=3, sort=False)
+    SPN(min_rows=40).fit(cut, ids="customer", progress=lambda *step: told.append(step))
+    words = [what for what, _, _ in told]
+    assert words[:3] == ["loading partitions", "reading partitions", "taking values over"]
+    assert "picking seeds" in words
+    shares = [done / total for _, done, total in told[1:] if total]
+    assert shares == sorted(shares)
+    assert 0 < shares[-1] <= 1
+    SPN(min_rows=40).fit(cut, ids="customer", progress=True)
+    assert not capsys.readouterr().out
 
 
 def test_questions_about_tables_are_answered_lazily(client):
@@ -230,6 +245,25 @@ def test_processes(tmp_path):
         for each in (spn, local):
             each.unlearn([3, 77])
         assert_same(spn, local)
+
+
+def test_the_command(client, tmp_path):
+    table = people()
+    (tmp_path / "people").mkdir()
+    for number in range(3):
+        table.iloc[number::3].to_parquet(tmp_path / "people" / f"{number}.parquet")
+    source, model = str(tmp_path / "people"), str(tmp_path / "model")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, processes=False
+    ) as cluster:
+        options = ("--cluster", cluster.scheduler_address, "--id", "customer", "--min-rows", "40")
+        told = run_json("fit", source, "--model", model, *options)
+        assert "learned from 400 records" in run("fit", source, "--model", model, *options).stdout
+        assert "--model FOLDER" in run("fit", source, *options, code=2).stderr
+        run("fit", str(tmp_path / "nowhere"), "--model", model, *options, code=3)
+    local = SPN(min_rows=40).fit(table, ids="customer")
+    assert told == {"model": model, "records": 400, "digest": local.digest(), "state": local.state_digest()}
+    assert SPN.load(model, client=client).state_digest() == local.state_digest()
 
 
 def test_dask_is_imported_only_where_a_table_of_it_comes():

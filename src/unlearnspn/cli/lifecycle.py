@@ -15,6 +15,7 @@ from rich.text import Text
 from unlearnspn.cli import options as given
 from unlearnspn.cli.exits import printable
 from unlearnspn.cli.group import examples
+from unlearnspn.cli.on_cluster import fit_on_cluster
 from unlearnspn.cli.opening import describe, is_vault, load_circuit, open_vault, require_free
 from unlearnspn.cli.output import console, print_json, print_notice, progress
 from unlearnspn.cli.reporting import describe_outcome
@@ -58,7 +59,14 @@ def init(
 
 
 def fit(
-    vault: given.VaultPath,
+    vault: Annotated[
+        Path,
+        typer.Argument(
+            metavar="VAULT",
+            help="The file of the vault; with --cluster, a folder of Parquet files.",
+            show_default=False,
+        ),
+    ],
     min_rows: Annotated[
         int | None,
         typer.Option(
@@ -78,15 +86,37 @@ def fit(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Another parameter of SPN, its value as JSON. Repeatable."),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="ADDRESS", help="Learn on a Dask cluster, such as tcp://scheduler:8786."),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", metavar="FOLDER", help="With --cluster: the folder for the model.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="With --cluster: the column of the records' ids.")
+    ] = None,
     request: given.RequestId = None,
     operator: given.Operator = None,
     private_key: given.Key = None,
     json: given.Json = False,
 ) -> None:
-    """Learn a model from all records; one that is there is replaced."""
+    """Learn a model from all records; one that is there is replaced.
+
+    With --cluster the records are those of a folder of Parquet files, and stay on the workers of the cluster, which
+    must see both folders.
+    """
     parameters = dict(map(_parameter, set or ()))
     given_here = {"min_rows": min_rows, "random_state": seed, "min_category_count": min_category_count}
     parameters |= {name: value for name, value in given_here.items() if value is not None}
+    if cluster is not None:
+        if model is None:
+            raise typer.BadParameter("--cluster needs --model FOLDER, for the model to be kept in")
+        _require_known(parameters)
+        fit_on_cluster(vault, cluster, model, id_column, parameters, json)
+        return
+    if model is not None or id_column is not None:
+        raise typer.BadParameter("--model and --id are for --cluster ADDRESS")
     with open_vault(vault, write=True, key=private_key) as opened:
         _require_known(parameters)
         with progress(not json) as tell:
@@ -189,7 +219,11 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog=examples("init people.uspn", "init people.uspn --guard"))(init)
     app.command(
-        epilog=examples("fit people.uspn", "fit people.uspn --min-rows 100 --set factorization='\"chow-liu\"'")
+        epilog=examples(
+            "fit people.uspn",
+            "fit people.uspn --min-rows 100 --set factorization='\"chow-liu\"'",
+            "fit people/ --cluster tcp://scheduler:8786 --id customer --model model/",
+        )
     )(fit)
     app.command("info", epilog=examples("info people.uspn --json"))(show_info)
     app.command(epilog=examples("export people.uspn people.circuit", "export people.uspn people.json"))(export)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from unlearnspn.progress import Progress, shown
 
 #: Wide enough for digests, when there is no terminal to say how wide it is.
 _WIDTH = 120
-
-Tell = Callable[[str, int, int], None]
 
 
 def console() -> Console:
@@ -40,19 +39,10 @@ def print_notice(text: str) -> None:
 
 
 @contextmanager
-def progress(wanted: bool = True) -> Iterator[Tell]:
+def progress(wanted: bool = True) -> Iterator[Progress]:
     """Show how far a longer piece of work has come, if somebody looks."""
-    if not (wanted and sys.stderr.isatty()):
-        yield lambda what, done, total: None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=notices(), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def tell(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total or None)
-
-        yield tell
+    with shown(wanted and sys.stderr.isatty()) as tell:
+        yield tell or (lambda what, done, total: None)
 
 
 def _console(stream: Any) -> Console:

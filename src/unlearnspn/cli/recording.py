@@ -9,8 +9,9 @@ import typer
 from unlearnspn.cli import options as given
 from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import open_vault
-from unlearnspn.cli.output import Tell, console, print_json, progress
+from unlearnspn.cli.output import console, print_json, progress
 from unlearnspn.cli.reporting import describe_outcome, show_outcome
+from unlearnspn.progress import Progress
 
 if TYPE_CHECKING:
     from unlearnspn.sources import Options
@@ -141,7 +142,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _read(
-    vault: Vault, source: str, reading: Options, tell: Tell, id: str | None = None, subject: str | None = None
+    vault: Vault, source: str, reading: Options, tell: Progress, id: str | None = None, subject: str | None = None
 ) -> Any:
     from unlearnspn.cli.tables import read_records  # noqa: PLC0415
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unlearnspn.cli.output import Tell
 from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.progress import Progress
 from unlearnspn.sources import Options, read_source
 from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import write_file
@@ -31,7 +31,7 @@ _JSON_LINES = {".jsonl", ".ndjson"}
 
 
 def read_records(
-    vault: Vault, source: str, options: Options, id_column: str | None, subject: str | None, tell: Tell
+    vault: Vault, source: str, options: Options, id_column: str | None, subject: str | None, tell: Progress
 ) -> Table:
     """Read records as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
     info = vault.info()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from unlearnspn.progress import Progress
+
 T = TypeVar("T")
 
 
@@ -22,8 +24,46 @@ class Ask(NamedTuple):
 Question = Generator[Ask, list[Any], T]
 
 
+#: What it is called that shards are asked.
+_WORDS = {
+    "read": "reading partitions",
+    "open": "taking values over",
+    "split_keys": "comparing ids",
+    "survey": "finding categories",
+    "answer_column": "laying bins",
+    "recode": "coding values",
+    "tally": "counting values",
+    "count_hub": "testing independence",
+    "propose_seed": "picking seeds",
+    "sum_around": "clustering",
+    "label": "clustering",
+    "learn_factors": "learning leaves",
+    "of_member": "learning members",
+}
+
+
+class Steps:
+    """Tells whoever waits what the shards are asked, and how many cells of the table are settled."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._n_settled = self._n_cells = 0
+
+    def asked(self, method: str) -> None:
+        """Tell what the shards are asked now."""
+        if self._progress is not None:
+            self._progress(_WORDS.get(method, "counting codes"), self._n_settled, self._n_cells)
+
+    def settled(self, n_settled: int, n_cells: int) -> None:
+        """Note how many cells are in parts of the network that are learned, and how many there are."""
+        self._n_settled, self._n_cells = n_settled, n_cells
+
+
 class Shards(Protocol):
     """The shards that hold the records, wherever they are."""
+
+    #: Told of each round.
+    steps: Steps
 
     @property
     def number(self) -> int:
@@ -36,10 +76,9 @@ class Shards(Protocol):
         """Call a method of some shards, each with arguments of its own; return what they answer."""
 
     def exchange(self, give: Ask, take: Ask) -> list[Any]:
-        """Have each shard give one piece to every shard, then have each `take` these as its last
-        argument; return what that returns.
+        """Have each shard give one piece to every shard, then have each `take` these, its last argument.
 
-        Pieces go from worker to worker.
+        Pieces go from worker to worker; what comes back is what `take` returns.
         """
 
     def new_number(self) -> int:

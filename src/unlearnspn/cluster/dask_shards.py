@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from distributed import Client, get_worker
 
-from unlearnspn.cluster.asking import Ask
+from unlearnspn.cluster.asking import Ask, Steps
 from unlearnspn.cluster.reading import Part
 from unlearnspn.cluster.shard import Shard
 from unlearnspn.errors import WorkerLostError
@@ -90,6 +90,7 @@ class DaskShards:
         self._actors = [future.result() for future in self._futures]
         self._numbers = count()
         self._released: list[int] = []
+        self.steps = Steps()
         self._lock = Lock()
         self._lost = ""
         #: How many rounds there were, and how many bytes went to shards and came back.
@@ -107,6 +108,7 @@ class DaskShards:
 
     def ask(self, asks: Sequence[Ask]) -> list[list[Any]]:
         """Return the answers to each of some asks, in the order of the shards: one round."""
+        self.steps.asked(asks[0].method)
         with self._lock:
             released, self._released = self._released, []
         sent = pickle.dumps(("answer", ([tuple(ask) for ask in asks], released)), _PROTOCOL)
@@ -120,6 +122,7 @@ class DaskShards:
 
     def exchange(self, give: Ask, take: Ask) -> list[Any]:
         """Have each shard give one piece to every shard, then have each `take` its pieces."""
+        self.steps.asked(give.method)
         sent, taken = (pickle.dumps(what, _PROTOCOL) for what in (tuple(give), (*take, self._actors)))
         self._call_all(dict.fromkeys(range(self.number), ("give", sent)))
         return list(self._call_all(dict.fromkeys(range(self.number), ("take", taken))).values())

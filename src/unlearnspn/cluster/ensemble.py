@@ -26,6 +26,7 @@ class MemberShards:
     def __init__(self, shards: Shards, member: int) -> None:
         self._shards = shards
         self._member = member
+        self.steps = shards.steps
 
     @property
     def number(self) -> int:

@@ -61,6 +61,9 @@ class SharedHolder:
     def choose_operations(self, learner: Learner, opened: Sequence[Opened]) -> list[Decision]:
         """Choose the operation of each node, by statistics of its rows."""
         self._make_room(learner, len(opened))
+        n_cells = len(self.records) * len(learner.leaves)
+        n_open = sum(_selected(each.rows).size * each.place.scope.size for each in opened)
+        self.shards.steps.settled(n_cells - n_open, n_cells)
         evidence = [FromShards(self, learner, each.place, _selected(each.rows)) for each in opened]
         return ask_together(self.shards, [each.decide() for each in evidence])
 

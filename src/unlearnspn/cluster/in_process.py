@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from unlearnspn.cluster.asking import Ask
+from unlearnspn.cluster.asking import Ask, Steps
 from unlearnspn.cluster.shard import Shard
 
 
@@ -18,6 +18,7 @@ class InProcessShards:
         self._shards = list(shards)
         self._numbers = count()
         self._released: list[int] = []
+        self.steps = Steps()
         #: How many rounds there were, and how many bytes went to shards and came back.
         self.n_rounds = self.n_bytes = 0
 
@@ -29,6 +30,7 @@ class InProcessShards:
     def ask(self, asks: Sequence[Ask]) -> list[list[Any]]:
         """Return the answers to each of some asks, in the order of the shards: one round."""
         self.n_rounds += 1
+        self.steps.asked(asks[0].method)
         released, self._released = self._released, []
         sent = self._sent(([tuple(ask) for ask in asks], released))
         by_shard = [self._sent(shard.answer(*pickle.loads(sent))) for shard in self._shards]

@@ -26,6 +26,7 @@ from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
 from unlearnspn.model import Model, Settings
 from unlearnspn.parameters import Parameters, read_settings
+from unlearnspn.progress import Progress, shown, tell
 from unlearnspn.schema import Schema
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView
@@ -121,10 +122,10 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     # -- learning and unlearning -----------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, ids: Any, target: Target | None = None) -> None:
+    def _fit(self, X: Any, ids: Any, target: Target | None = None, progress: Progress | bool = False) -> None:
         """Learn from a table, with the column of a target beside it or not."""
         if is_dask(X):
-            self._fit_dask(X, ids)
+            self._fit_dask(X, ids, None, progress)
             return
         table, names, id_column = self._read_records(X, ids)
         _require_rows(table)
@@ -141,16 +142,21 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         self._model = model
         self._set_features(feature_names, named)
 
-    def _fit_dask(self, X: Any, ids: Any, y: Any = None) -> None:
+    def _fit_dask(self, X: Any, ids: Any, y: Any, progress: Progress | bool) -> None:
         """Learn from a table of Dask, where its partitions are."""
-        from unlearnspn.cluster.dask_tables import spread  # noqa: PLC0415  # only who has a cluster needs it
+        from unlearnspn.cluster.asking import Steps  # noqa: PLC0415  # only who has a cluster needs it
 
-        shards, reading = spread(X, ids, y, self.categorical_features)
-        try:
-            self._fit_shards(shards, reading)
-        except BaseException:
-            shards.close()
-            raise
+        spread = _dask_tables().spread
+        with shown(progress) as told:
+            tell(told, "loading partitions", 0)
+            shards, reading = spread(X, ids, y, self.categorical_features)
+            shards.steps = Steps(told)
+            try:
+                self._fit_shards(shards, reading)
+            except BaseException:
+                shards.close()
+                raise
+            shards.steps = Steps()
 
     def _fit_shards(self, shards: Shards, reading: Reading) -> None:
         """Learn from partitions that lie in shards."""
@@ -470,13 +476,22 @@ class BaseSPN(BaseUnlearner):
 
     @staticmethod
     def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Model, dict[str, Any]]:
-        from unlearnspn.cluster.dask_tables import find_client, shards_on  # noqa: PLC0415
         from unlearnspn.cluster.folder import open_folder  # noqa: PLC0415
         from unlearnspn.cluster.model import SharedModel  # noqa: PLC0415
 
-        client = find_client() if client is None else client
+        tables = _dask_tables()
+        client = tables.find_client() if client is None else client
         stored = open_folder(path, components)
-        return SharedModel.load(stored, shards_on(client, len(stored.folder.parts))), stored.extra
+        return SharedModel.load(stored, tables.shards_on(client, len(stored.folder.parts))), stored.extra
+
+
+def _dask_tables() -> Any:
+    """Return the module that knows Dask, or say which extra is missing."""
+    try:
+        from unlearnspn.cluster import dask_tables  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ImportError(f"tables and models on a cluster need pip install 'unlearnspn[dask]' ({error})") from error
+    return dask_tables
 
 
 def refuse_others(unsupported: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from unlearnspn.errors import InvalidTableError
 from unlearnspn.estimators.base import BaseSPN, refuse_others
 from unlearnspn.estimators.engine import Engine
 from unlearnspn.estimators.targets import Target, as_labels, read_target, target_name
+from unlearnspn.progress import Progress
 from unlearnspn.spn.report import Report
 from unlearnspn.tables import open_table
 from unlearnspn.tables.dask_frames import is_dask, lazy_labels
@@ -43,12 +44,12 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
     2
     """
 
-    def fit(self, X: Any, y: Any, *, ids: Any = None, **unsupported: Any) -> Self:
-        """Learn from a table and the class of each row; `ids` as in `SPN.fit`."""
+    def fit(self, X: Any, y: Any, *, ids: Any = None, progress: Progress | bool = False, **unsupported: Any) -> Self:
+        """Learn from a table and the class of each row; `ids` and `progress` as in `SPN.fit`."""
         refuse_others(unsupported)
         if is_dask(X):
             with self._turn():
-                self._fit_dask(X, ids, y)
+                self._fit_dask(X, ids, y, progress)
             return self
         features = open_table(X)
         target = read_target(y, target_name(y, features), features.library)

@@ -10,6 +10,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 
 from unlearnspn.estimators.base import BaseUnlearner, refuse_others
+from unlearnspn.progress import Progress
 from unlearnspn.schema import Kind
 from unlearnspn.spn.report import Report
 
@@ -22,11 +23,17 @@ def _has_categories(estimator: DensityEstimator) -> bool:
 class DensityEstimator(DensityMixin, BaseUnlearner):
     """A joint distribution of all columns of a table."""
 
-    def fit(self, X: Any, y: Any = None, *, ids: Any = None, **unsupported: Any) -> Self:
-        """Learn from a table; `ids` is a column's name or the records' ids, 0…n-1 by default."""
+    def fit(
+        self, X: Any, y: Any = None, *, ids: Any = None, progress: Progress | bool = False, **unsupported: Any
+    ) -> Self:
+        """Learn from a table; `ids` is a column's name or the records' ids, 0…n-1 by default.
+
+        The records of a table of Dask stay on the cluster's workers. There, `progress` shows a bar, or is told what is
+        being done, how many cells are settled, and how many there are.
+        """
         refuse_others(unsupported)
         with self._turn():
-            self._fit(X, ids)
+            self._fit(X, ids, progress=progress)
         return self
 
     def learn(self, X: Any, ids: Any = None, *, dry_run: bool = False, **unsupported: Any) -> Report:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unlearnspn.certificates import Audit, Digests, Finding, PublicKey, check_chain
+from unlearnspn.progress import Progress, tell
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.errors import DamagedVaultError
 from unlearnspn.vault.home import Home
 from unlearnspn.vault.ledger import entries
-from unlearnspn.vault.progress import Progress, tell
 
 
 def audit_vault(home: Home, key: PublicKey | None, head: str | None, relearn: bool, progress: Progress | None) -> Audit:

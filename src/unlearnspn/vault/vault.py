@@ -26,6 +26,7 @@ from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.parameters import Parameters
+from unlearnspn.progress import Progress, tell
 from unlearnspn.publishing import Publication
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView
@@ -44,7 +45,6 @@ from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.ledger import SOFTWARE, Asked
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
-from unlearnspn.vault.progress import Progress, tell
 from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
 from unlearnspn.vault.sealed import read_envelopes
 
