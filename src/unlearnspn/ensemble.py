@@ -122,6 +122,11 @@ class Ensemble:
         return sorted(self._ids)
 
     @property
+    def last_id(self) -> RecordId:
+        """The largest id."""
+        return self.ids[-1]
+
+    @property
     def n_records(self) -> int:
         """How many records are held."""
         return self._publication.facts.n_records

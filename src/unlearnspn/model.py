@@ -246,6 +246,11 @@ class Model:
         return sorted(self.records.ids_of(self.records.rows))
 
     @property
+    def last_id(self) -> RecordId:
+        """The largest id."""
+        return self.ids[-1]
+
+    @property
     def n_records(self) -> int:
         """How many records are held."""
         return self._publication.facts.n_records

@@ -43,7 +43,7 @@ def shards_on(client: Client, most: int) -> DaskShards:
 
 
 def _workers(client: Client) -> list[str]:
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     if not workers:
         raise NotOnAClusterError("the cluster has no workers: start some, or wait for them (Client.wait_for_workers)")
     return workers

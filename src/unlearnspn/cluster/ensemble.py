@@ -94,6 +94,11 @@ class SharedEnsemble(Ensemble):
         return sorted({item for member in self.learned for item in member.ids})
 
     @property
+    def last_id(self) -> RecordId:
+        """The largest id."""
+        return max(member.last_id for member in self.learned)
+
+    @property
     def string_ids(self) -> bool:
         """Whether the ids are texts."""
         return self._string_ids

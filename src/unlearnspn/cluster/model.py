@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -79,6 +80,11 @@ class SharedModel(Model):
         """The ids of the records held, in order."""
         return self.records.all_ids()
 
+    @property
+    def last_id(self) -> RecordId:
+        """The largest id."""
+        return self.records.last_id()
+
     def holds(self, ids: Sequence[RecordId]) -> npt.NDArray[np.bool_]:
         """Tell of each id whether a record that is held has it."""
         held: npt.NDArray[np.bool_] = self.records.holds(ids)
@@ -102,7 +108,7 @@ class SharedModel(Model):
             learner = _learner(settings, SharedHolder(fresh), fresh.encoding)
             root = learn_spn(learner, settings.root_place, fresh.rows)
         finally:
-            _tell_all(shards, "discard", (_NOBODY, records.encoding))
+            _tell_all(shards, "discard", (records.encoding,))
         return _digest(settings, learner, root)
 
     def snapshot(self) -> Model:
@@ -165,6 +171,10 @@ class SharedModel(Model):
     def _stage(self, slots: Rows, change: Change) -> Staged:
         try:
             return super()._stage(slots, change)
+        except BaseException:
+            with suppress(WorkerLostError):  # which the error is already
+                _tell_all(self.records.shards, "discard", (self.records.encoding,))
+            raise
         finally:
             self._look_again()
 
@@ -213,11 +223,7 @@ class SharedRequest(Request):
         records, holder = self.model.records, cast(SharedHolder, self.model.learner.holder)
         holder.changes.clear()
         if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
-            plus = records.by_shard(self.staged.plus)
-            records.shards.tell(
-                "discard",
-                {shard: (plus.get(shard, _NOBODY), records.encoding) for shard in range(records.shards.number)},
-            )
+            _tell_all(records.shards, "discard", (records.encoding,))
         self.model.look_anew()
 
     def commit(self) -> None:

@@ -182,6 +182,14 @@ class PartRecords(Records):
     def reserve(self, raw: RawRecords, partitions: Counts, encoding: Encoding) -> Rows:
         """Write records of some partitions into free slots; nobody sees them before they are occupied."""
         rows = self._reserve(len(raw.ids))
+        try:
+            self._take_raw(rows, raw, partitions, encoding)
+        except BaseException:
+            self.give_back(rows)
+            raise
+        return rows
+
+    def _take_raw(self, rows: Rows, raw: RawRecords, partitions: Counts, encoding: Encoding) -> None:
         if len(self.partition) < self.capacity:
             self.partition = np.concatenate([self.partition, np.zeros(self.capacity - len(self.partition), np.int64)])
         self.encoding = encoding
@@ -189,7 +197,6 @@ class PartRecords(Records):
         self.keys[rows], self.ids[rows], self.partition[rows] = record_keys(raw.ids), raw.ids, partitions
         self.values[rows], self.levels[rows] = raw.values, raw.levels
         self._write_codes(rows, encoding.coders)
-        return rows
 
     def occupy(self, rows: Rows) -> None:
         """Have everybody see the records of reserved slots."""
@@ -203,8 +210,9 @@ class PartRecords(Records):
 
     def give_back(self, rows: Rows) -> None:
         """Free reserved slots."""
-        self.partition[rows] = 0
-        self._release(rows)
+        if rows.size:
+            self.partition[rows] = 0
+            self._release(rows)
 
 
 class Counted(NamedTuple):

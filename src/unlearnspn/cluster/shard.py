@@ -68,6 +68,8 @@ class Shard:
         self._read: list[ReadPart] = []
         self._learner: Learner | None = None
         self._everyone: Rows | None = None
+        #: The slots of records that are to come with a request.
+        self._reserved: Rows = _NOBODY
         self._handles: dict[int, Rows] = {}
         self._searches: dict[int, _SeedSearch] = {}
         #: The shards of an ensemble's members, which have records of their own.
@@ -302,6 +304,10 @@ class Shard:
         """Return the ids of all records."""
         return self.records.ids_of(self.everyone)
 
+    def last_id(self) -> RecordId | None:
+        """Return the largest id; None if there is no record."""
+        return max(self.ids(), default=None)
+
     def split_keys(self, n_shards: int) -> list[Keys]:
         """Give each shard the keys that it is to compare with those of others."""
         keys = self.records.keys[self.records.live]
@@ -323,8 +329,8 @@ class Shard:
 
     def n_by_partition(self) -> dict[int, int]:
         """Return how many records each partition has."""
-        numbers, counts = np.unique(self.records.partition[self.everyone], return_counts=True)
-        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+        counts = np.bincount(self.records.partition[self.everyone])
+        return {number: int(counts[number]) for number in np.flatnonzero(counts).tolist()}
 
     def partitions_of(self, rows: Sequence[int]) -> list[int]:
         """Return the partition of each record."""
@@ -333,27 +339,24 @@ class Shard:
 
     def prepare(self, encoding: Encoding, raw: RawRecords | None, partitions: Counts) -> Rows:
         """Get ready for another encoding with the same codes, and for records that come; return their slots."""
-        rows = _NOBODY
         if raw is not None:
-            rows = self.records.reserve(raw, partitions, encoding)
+            self._reserved = self.records.reserve(raw, partitions, encoding)
         self.records.encoding = encoding
         self._renew(self.records)
-        return rows
+        return self._reserved
 
     def store(self, path: str, generation: int, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
         """Write the partitions that records leave or come to as new files, or all of them."""
-        records = self.records
-        rows = merged(difference(self.everyone, minus), np.sort(plus))
-        concerned = records.partition[self.everyone if everything else np.concatenate([minus, plus])]
-        order = np.argsort(records.partition[rows], kind="stable")
-        numbers, ends = records.partition[rows][order], rows[order]
+        records, rows = self.records, merged(difference(self.everyone, minus), np.sort(plus))
+        numbers = records.partition[rows]
+        concerned = numbers if everything else records.partition[np.concatenate([minus, plus])]
         stored = {}
         for number in np.unique(concerned).tolist():
-            start, end = np.searchsorted(numbers, [number, number + 1]).tolist()
-            name = folder.part_name(number, generation) if end > start else ""
-            if name:
-                folder.write_part(path, name, records, ends[start:end])
-            stored[number] = StoredPart(name, end - start)
+            own = rows[numbers == number]
+            name = folder.part_name(number, generation) if own.size else ""
+            if own.size:
+                folder.write_part(path, name, records, own)
+            stored[number] = StoredPart(name, own.size)
         return stored
 
     def commit(self, minus: Rows, plus: Rows, changes: Mapping[int, tuple[Rows, Rows]], is_recoded: bool) -> None:
@@ -365,13 +368,13 @@ class Shard:
             self._handles[number] = merged(staying, difference(coming, staying))
         self.records.occupy(plus)
         self.records.wipe(minus)
-        self._everyone = None
+        self._everyone, self._reserved = None, _NOBODY
         self._renew(self.records)
 
-    def discard(self, plus: Rows, encoding: Encoding) -> None:
+    def discard(self, encoding: Encoding) -> None:
         """Drop what was prepared."""
-        if plus.size:
-            self.records.give_back(plus)
+        reserved, self._reserved = self._reserved, _NOBODY
+        self.records.give_back(reserved)
         self.records.encoding = encoding
         self._renew(self.records)
 

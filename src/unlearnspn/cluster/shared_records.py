@@ -92,7 +92,7 @@ class SharedRecords(Records):
         return self.changed(Everyone(self.n_records), minus, plus)
 
     def changed(self, selection: Selection, minus: Rows, plus: Rows) -> Changed:
-        """Return a selection after guests in some slots have left it, and others have come, all of which were in it."""
+        """Return a selection after guests in some slots have left it, and others have come; the former were in it."""
         size = selection.size - minus.size + plus.size
         return Changed(selection, self.by_shard(minus), self.by_shard(plus), size)
 
@@ -116,6 +116,11 @@ class SharedRecords(Records):
     def all_ids(self) -> list[RecordId]:
         """Return the ids of all records, in order."""
         return sorted(item for part in self.shards.ask([Ask("ids")])[0] for item in part)
+
+    def last_id(self) -> RecordId:
+        """Return the largest id."""
+        last: RecordId = max(item for item in self.shards.ask([Ask("last_id")])[0] if item is not None)
+        return last
 
     def holds(self, ids: Sequence[RecordId]) -> Any:
         """Tell of each id whether a record has it."""
@@ -256,21 +261,32 @@ class SharedRecords(Records):
         """Return shard and partition of each record that comes: those of the record it replaces, or of the smallest."""
         if not staged.plus.size:
             return []
-        counts = self.shards.ask([Ask("n_by_partition")])[0]
-        smallest = min((n, shard, part) for shard, parts in enumerate(counts) for part, n in parts.items())
         replaced = {self.ids[slot]: self._origins[slot] for slot in staged.minus.tolist()}
-        asked = {shard: ([row for own, row in replaced.values() if own == shard],) for shard, _ in replaced.values()}
-        found = self.shards.tell("partitions_of", asked) if asked else {}
-        by_row = {
-            (shard, row): part
-            for shard, parts in found.items()
-            for row, part in zip(asked[shard][0], parts, strict=True)
+        known = self._partitions_of(list(replaced.values()))
+        ids = [self.ids[slot] for slot in staged.plus.tolist()]
+        fresh = iter(self._roomiest(sum(item not in replaced for item in ids)))
+        return [known[replaced[item]] if item in replaced else next(fresh) for item in ids]
+
+    def _partitions_of(self, origins: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
+        """Return shard and partition of some records."""
+        rows: dict[int, list[int]] = {}
+        for shard, row in origins:
+            rows.setdefault(shard, []).append(row)
+        found = self.shards.tell("partitions_of", {shard: (own,) for shard, own in rows.items()}) if rows else {}
+        return {
+            (shard, row): (shard, number)
+            for shard, numbers in found.items()
+            for row, number in zip(rows[shard], numbers, strict=True)
         }
-        homes = []
-        for slot in staged.plus.tolist():
-            before = replaced.get(self.ids[slot])
-            homes.append(smallest[1:] if before is None else (before[0], by_row[before]))
-        return homes
+
+    def _roomiest(self, n_records: int) -> list[tuple[int, int]]:
+        """Return a home for each of some records: the smallest partition, or several where one would grow too much."""
+        if not n_records:
+            return []
+        counts = self.shards.ask([Ask("n_by_partition")])[0]
+        smallest = sorted((n, shard, number) for shard, parts in enumerate(counts) for number, n in parts.items())
+        n_homes = min(-(-n_records * len(smallest) // self.n_records), len(smallest))
+        return [smallest[place % n_homes][1:] for place in range(n_records)]
 
     def _answer_after(self, search: Search[T], v: int, minus: Rows, plus: Rows) -> T:
         """Return what a search finds in a column as it will be, among shards and the guests that come."""

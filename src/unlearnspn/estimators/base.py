@@ -388,7 +388,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         if ids is None:
             if strings:
                 raise RecordIdError("the records have strings as ids: pass the ids of the new ones")
-            first = 1 + max(item for item in model.ids[-1:] if isinstance(item, int))
+            first = 1 + cast(int, model.last_id)
             ids = range(first, first + read_table(X).n_rows)
         table, names, _ = self._read_records(X, ids, schema.id_column)
         if target is not None:

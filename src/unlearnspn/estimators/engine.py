@@ -37,6 +37,10 @@ class Engine(Protocol):
         """The ids of the records held, in order."""
 
     @property
+    def last_id(self) -> RecordId:
+        """The largest id."""
+
+    @property
     def n_records(self) -> int:
         """How many records are held."""
 
