@@ -4,7 +4,9 @@ from copy import deepcopy
 
 import numpy as np
 
+from unlearnspn.cluster.folder import open_folder
 from unlearnspn.cluster.in_process import InProcessShards
+from unlearnspn.cluster.model import SharedModel
 from unlearnspn.cluster.reading import Part, Reading
 from unlearnspn.cluster.shard import Shard
 
@@ -29,4 +31,13 @@ def fit_in_shards(estimator, parts, n_shards, id_column="id", target=None):
     """Fit an estimator to partitions; returns it."""
     shards = in_shards(parts, n_shards)
     estimator._fit_shards(shards, Reading(id_column, target, deepcopy(estimator.categorical_features)))
+    return estimator
+
+
+def load_in_shards(estimator_class, folder, n_shards):
+    """Load what was saved into a folder into shards of this process."""
+    stored = open_folder(folder, ())
+    model = SharedModel.load(stored, InProcessShards([Shard(number) for number in range(n_shards)]))
+    estimator = estimator_class(**stored.extra["parameters"])
+    estimator._restore(model, stored.extra)
     return estimator
