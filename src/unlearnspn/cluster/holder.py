@@ -52,8 +52,9 @@ class SharedHolder:
         self.shards: Shards = self.records.shards
         #: What a request changes of the rows that nodes keep: by handle and guest, 1 for one that comes.
         self.changes: dict[int, dict[int, int]] = {}
-        #: Clusters whose rows the shards have noted already.
-        self._noted: dict[int, list[Handle]] = {}
+        #: Clusters whose rows the shards have noted already, by what they are as objects: each is held, so that no
+        #: other can be taken for it.
+        self._noted: dict[int, tuple[Any, list[Handle]]] = {}
         self._members: dict[int, tuple[int, int]] = {}
 
     # -- the verbs of a holder -------------------------------------------------------------------------------------
@@ -131,13 +132,18 @@ class SharedHolder:
         """Remember which rows the shards have noted for the clusters of a clustering."""
         for handle, size in zip(handles, sizes.tolist(), strict=True):
             handle.size = size
-        self._noted[id(clustering)] = handles
+        self._noted[id(clustering)] = clustering, handles
+
+    def forget(self) -> None:
+        """Forget what was noted for nodes that are not learned now."""
+        self._noted.clear()
+        self._members.clear()
 
     def _split(self, learner: Learner, decision: Decision, place: Place, rows: Rows) -> dict[int, Rows]:
         clustering = decision.clustering
         clusters = clustering.clusters if isinstance(clustering, Split) and clustering.classes is None else clustering
-        handles = self._noted.pop(id(clusters), None)
-        if handles is None:
+        _, handles = self._noted.pop(id(clusters), (None, []))
+        if not handles:
             n_clusters = learner.clustering.sizes(clustering).size
             handles = [self.handle(0) for _ in range(n_clusters)]
             numbers = [handle.number for handle in handles]

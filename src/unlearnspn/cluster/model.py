@@ -184,6 +184,7 @@ class SharedModel(Model):
 
     def _send_guests_away(self) -> None:
         """Forget the records that a request spoke of, but for seeds."""
+        cast(SharedHolder, self.learner.holder).forget()
         self.records.send_away(seeds_of(self.root))
 
 
