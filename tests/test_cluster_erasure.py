@@ -1,5 +1,6 @@
 """Erased means erased on a cluster, too: no file, worker or coordinator holds a value or the id of a record any more."""
 
+import gc
 import struct
 from pathlib import Path
 
@@ -126,6 +127,20 @@ def test_nothing_remains_of_a_dry_run(client, tmp_path):
     spn.learn(one, ids="id", dry_run=True)
     spn.rectify(one.assign(id="p-7"), ids="id", dry_run=True)
     assert_nothing_remains(client, spn, tmp_path / "model", NEEDLES)
+
+
+def test_nothing_remains_on_workers_of_a_model_that_was_replaced(client, tmp_path):
+    table, _, both = planted()
+    spn = fit_from_files(both, tmp_path / "table")
+    spn.save(tmp_path / "model")
+    spn.unlearn("p-5")
+    gc.disable()  # one must not have to wait for the collector
+    try:
+        spn = fit_from_files(table, tmp_path / "other")
+        spn.save(tmp_path / "model")
+        assert_nothing_remains(client, spn, tmp_path / "model", NEEDLES)
+    finally:
+        gc.enable()
 
 
 def test_the_scheduler_is_searched(client):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,8 @@ class SharedModel(Model):
         model = cls(settings, records, learner, learn_spn(learner, settings.root_place, records.rows))
         model._send_guests_away()
         model._digest()
+        # Workers need not keep the records until somebody collects the cycles that requests leave.
+        finalize(model, shards.close).atexit = False
         return model
 
     def learner_of(self, records: Records, encoding: Encoding, n_records: int | None = None) -> Learner:
