@@ -4,7 +4,9 @@ from copy import deepcopy
 
 import numpy as np
 
+from unlearnspn.cluster.folder import open_folder
 from unlearnspn.cluster.in_process import InProcessShards
+from unlearnspn.cluster.model import SharedModel
 from unlearnspn.cluster.reading import Part, Reading
 from unlearnspn.cluster.shard import Shard
 
@@ -30,3 +32,8 @@ def fit_in_shards(estimator, parts, n_shards, id_column="id", target=None):
     shards = in_shards(parts, n_shards)
     estimator._fit_shards(shards, Reading(id_column, target, deepcopy(estimator.categorical_features)))
     return estimator
+
+
+def load_in_shards(path, n_shards):
+    """Return the model that lies in a folder."""
+    return SharedModel.load(open_folder(path, ()), InProcessShards([Shard(number) for number in range(n_shards)]))

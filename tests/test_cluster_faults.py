@@ -1,0 +1,222 @@
+"""Whatever fails while a cluster learns or changes a model: it is as it was before, or as it should be after."""
+
+import errno
+import os
+import shutil
+from itertools import count
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from faulty_clusters import Kill, in_time, running_cluster, wait_for_all, worker_pids
+from shards import fit_in_shards, load_in_shards
+
+from unlearnspn import SPN
+from unlearnspn.cluster import folder as folders
+from unlearnspn.cluster.folder import MODEL, Folder, open_folder
+from unlearnspn.errors import WorkerLostError
+from unlearnspn.storage import StorageError
+
+#: How many workers the deep run kills.
+N_KILLS = int(os.environ.get("UNLEARNSPN_CLUSTER_KILLS", "40"))
+N_ROWS, N_PARTITIONS = 160, 4
+
+
+def people(numbers, seed=0):
+    """Return a table of some people."""
+    rng = np.random.default_rng([seed, *numbers])
+    size = len(numbers)
+    return pd.DataFrame(
+        {
+            "id": [f"p-{number}" for number in numbers],
+            "height": rng.normal(170, 9, size).round(1),
+            "children": rng.integers(0, 6, size) * 1.0,
+            "town": rng.choice(["Ulm", "Jena", "Hof"], size),
+            "smokes": rng.choice(["yes", "no"], size),
+        }
+    )
+
+
+TABLE = people(range(N_ROWS))
+
+
+def estimator():
+    return SPN(min_rows=20)
+
+
+def local_digest(table):
+    return estimator().fit(table, ids="id").state_digest()
+
+
+class Request:
+    """Something asked of a model, and the table that it leads to."""
+
+    def __init__(self, kind, numbers, seed):
+        self.kind, self.ids = kind, [f"p-{number}" for number in numbers]
+        self.came = people(numbers, seed + 1)
+
+    @classmethod
+    def of(cls, kind, seed):
+        rng = np.random.default_rng(seed)
+        numbers = rng.permutation(N_ROWS)[: 1 if kind == "removal" else 9].tolist()
+        return cls(kind, [1000 + number for number in numbers] if kind == "learn" else numbers, seed)
+
+    def ask(self, spn):
+        if self.kind == "learn":
+            return spn.learn(self.came, ids="id")
+        return spn.rectify(self.came, ids="id") if self.kind == "rectify" else spn.unlearn(self.ids)
+
+    def carried_out(self, table):
+        staying = table[~table["id"].isin(self.ids)]
+        return staying if self.kind in ("removal", "batch") else pd.concat([staying, self.came], ignore_index=True)
+
+
+KINDS = ["removal", "batch", "learn", "rectify"]
+
+
+def files_in(path):
+    return {file.name for file in path.iterdir()}
+
+
+def assert_no_leftovers(path):
+    stored = open_folder(path, ())
+    assert files_in(path) == {MODEL, *(part.name for part in stored.folder.parts.values() if part.name)}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with running_cluster() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def saved(client, tmp_path_factory):
+    """A folder with a model of the whole table, to be copied."""
+    path = tmp_path_factory.mktemp("cluster") / "model"
+    fit_on(client).save(path)
+    return path
+
+
+def fit_on(client):
+    return estimator().fit(dd.from_pandas(TABLE, npartitions=N_PARTITIONS), ids="id")
+
+
+def kill_during_fit(client, kill, monkeypatch):
+    """Kill a worker during a fit: it is right, or says what happened; the next one is right."""
+    wait_for_all(client)
+    wanted = local_digest(TABLE)
+    kill.installed(monkeypatch)
+    spn, error = in_time(fit_on, client)
+    came = kill.finish()
+    assert error is None or isinstance(error, WorkerLostError), repr(error)
+    if error is None:
+        assert spn.state_digest() == wanted
+    wait_for_all(client, [kill.pid])
+    again, error = in_time(fit_on, client)
+    assert error is None, repr(error)
+    assert again.state_digest() == wanted
+    return came
+
+
+def kill_during_request(client, saved, path, request, kill, monkeypatch):
+    """Kill a worker during a request to a model in a folder, or right after it; all there is must fit together."""
+    shutil.copytree(saved, path)
+    before, after = local_digest(TABLE), local_digest(request.carried_out(TABLE))
+    assert before != after
+    wait_for_all(client)
+    spn, error = in_time(lambda: SPN.load(path, client=client))
+    assert error is None, repr(error)
+    assert len(spn._model.records.shards._actors) == 2
+    kill.installed(monkeypatch)
+    report, error = in_time(request.ask, spn)
+    came = kill.finish()
+    is_done = error is None
+    assert is_done or isinstance(error, WorkerLostError), repr(error)
+    if is_done:
+        assert report.state_digest_after == after
+    assert spn.state_digest() == (after if is_done else before)
+    _, error = in_time(Request.of("removal", 99).ask, spn)
+    assert isinstance(error, WorkerLostError), "whoever asks further must be told that a worker is lost"
+    assert spn.state_digest() == (after if is_done else before)
+    wait_for_all(client, [kill.pid])
+    loaded, error = in_time(lambda: SPN.load(path, client=client))
+    assert error is None, repr(error)
+    assert loaded.state_digest() == after if is_done else loaded.state_digest() in (before, after)
+    assert_no_leftovers(path)
+    if loaded.state_digest() == before:
+        _, error = in_time(request.ask, loaded)
+        assert error is None, repr(error)
+    assert loaded.state_digest() == after
+    assert_no_leftovers(path)
+    assert loaded.verify()
+    shutil.rmtree(path)
+    return came
+
+
+def kill_during_load(client, saved, path, kill, monkeypatch):
+    """Kill a worker while a model is loaded: it is right, or says what happened; the next one is right."""
+    shutil.copytree(saved, path)
+    wait_for_all(client)
+    kill.installed(monkeypatch)
+    spn, error = in_time(lambda: SPN.load(path, client=client))
+    came = kill.finish()
+    assert error is None or isinstance(error, WorkerLostError), repr(error)
+    if error is None:
+        assert spn.state_digest() == local_digest(TABLE)
+    wait_for_all(client, [kill.pid])
+    again, error = in_time(lambda: SPN.load(path, client=client))
+    assert error is None, repr(error)
+    assert again.state_digest() == local_digest(TABLE)
+    assert_no_leftovers(path)
+    shutil.rmtree(path)
+    return came
+
+
+def test_a_fit_says_that_a_worker_was_lost(client, monkeypatch):
+    assert kill_during_fit(client, Kill(worker_pids(client)[0], 8, "before"), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("kind", "point", "when"),
+    [
+        ("removal", "store", "before"),
+        ("rectify", "store", "after"),  # the parts are there, the file of the model is not
+        ("learn", "commit", "before"),  # the file of the model is there, and the shards do not know
+        ("batch", None, "after"),  # between requests
+    ],
+)
+def test_a_folder_holds_the_model_from_before_or_after(client, saved, tmp_path, monkeypatch, kind, point, when):
+    victim = worker_pids(client)[KINDS.index(kind) % 2]
+    kill, request = Kill(victim, point, when), Request.of(kind, seed=3)
+    came = kill_during_request(client, saved, tmp_path / "model", request, kill, monkeypatch)
+    assert came == (point is not None)
+
+
+def random_moment(rng):
+    """Return at which call a worker is to be killed, or by which method; and when, before it or after it began."""
+    how = rng.integers(3)
+    if how == 0:
+        return 0, float(rng.uniform(0, 0.15))
+    point = int(rng.integers(1, 17)) if how == 1 else str(rng.choice(["prepare", "store", "commit", "give", "take"]))
+    return point, ["before", "after", float(rng.exponential(0.004))][rng.integers(3)]
+
+
+@pytest.mark.cluster_faults
+def test_workers_are_killed_at_random(client, saved, tmp_path, monkeypatch):
+    rng = np.random.default_rng(int(os.environ.get("UNLEARNSPN_CLUSTER_SEED", "0")))
+    n_amid = 0
+    for number in range(N_KILLS):
+        what, (point, when) = str(rng.choice(["fit", "load", *KINDS])), random_moment(rng)
+        print(f"kill {number}: during {what}, at {point}, {when}", flush=True)
+        with monkeypatch.context() as patched:
+            wait_for_all(client)
+            kill = Kill(worker_pids(client)[rng.integers(2)], point, when)
+            if what == "fit":
+                n_amid += kill_during_fit(client, kill, patched)
+            elif what == "load":
+                n_amid += kill_during_load(client, saved, tmp_path / "model", kill, patched)
+            else:
+                request = Request.of(what, int(rng.integers(1 << 20)))
+                n_amid += kill_during_request(client, saved, tmp_path / "model", request, kill, patched)
+    assert n_amid > N_KILLS / 4, "nearly all were killed too late, so that little would have been shown"
