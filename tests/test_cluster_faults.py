@@ -220,3 +220,101 @@ def test_workers_are_killed_at_random(client, saved, tmp_path, monkeypatch):
                 request = Request.of(what, int(rng.integers(1 << 20)))
                 n_amid += kill_during_request(client, saved, tmp_path / "model", request, kill, patched)
     assert n_amid > N_KILLS / 4, "nearly all were killed too late, so that little would have been shown"
+
+
+# -- without processes: disks that are full, and processes that end too early ------------------------------------------
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A model in two shards of this process, kept in a folder."""
+    parts = [TABLE.iloc[start : start + 40] for start in range(0, N_ROWS, 40)]
+    spn = fit_in_shards(estimator(), parts, 2)
+    spn.save(tmp_path / "model")
+    return spn
+
+
+def failing(function, is_here, error):
+    """Return a function that raises instead of carrying out some calls."""
+
+    def called(*arguments, **options):
+        if is_here(*arguments):
+            raise error
+        return function(*arguments, **options)
+
+    return called
+
+
+def no_space(*_):
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def is_model(path, *_):
+    return path.name == MODEL
+
+
+def second_part():
+    """Return what tells the second partition that is written from others."""
+    numbers = count()
+    return lambda path, *_: path.name.startswith("part-") and next(numbers) == 1
+
+
+def assert_unchanged_then_changed(shared, path, kind, monkeypatch, attribute, fault):
+    """Have a request fail; nothing has changed, and it succeeds when it is asked again."""
+    request, before, files = Request.of(kind, seed=5), shared.state_digest(), files_in(path)
+    after = local_digest(request.carried_out(TABLE))
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, attribute, fault)
+        with pytest.raises(StorageError, match=r"No space left|Input/output"):
+            request.ask(shared)
+    assert shared.state_digest() == before == local_digest(TABLE)
+    assert files_in(path) == files
+    assert load_in_shards(path, 3).digests[1] == before
+    assert shared.verify()
+    request.ask(shared)
+    assert shared.state_digest() == after
+    assert load_in_shards(path, 3).digests[1] == after
+    assert shared.verify()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_space_for_the_file_of_the_model(shared, tmp_path, monkeypatch, kind):
+    fault = failing(folders.write_file, is_model, no_space())
+    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+
+
+@pytest.mark.parametrize("kind", ["batch", "rectify"])
+def test_no_space_for_a_partition(shared, tmp_path, monkeypatch, kind):
+    fault = failing(folders.write_file, second_part(), no_space())
+    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_loading_sweeps_what_a_process_left_that_ended_too_early(shared, tmp_path, monkeypatch, kind):
+    path, request = tmp_path / "model", Request.of(kind, seed=6)
+    with monkeypatch.context() as patched:
+        patched.setattr(Folder, "sweep", lambda folder: None)
+        request.ask(shared)
+    (path / f".{MODEL}.0123456789abcdef.tmp").write_bytes(b"cut o")
+    (path / ".part-00001-7.uspn.0123456789abcdef.tmp").write_bytes(b"cut o")
+    n_files = len(files_in(path))
+    assert load_in_shards(path, 2).digests[1] == local_digest(request.carried_out(TABLE))
+    assert len(files_in(path)) < n_files - 2
+    assert_no_leftovers(path)
+
+
+def test_a_folder_that_cannot_be_written_keeps_the_model_that_is_there(shared, tmp_path, monkeypatch):
+    path, files = tmp_path / "model", files_in(tmp_path / "model")
+    other = fit_in_shards(estimator(), [people(range(90), seed=9)], 1)
+    for is_here in (second_part(), is_model):
+        with monkeypatch.context() as patched:
+            patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
+            if is_here is not is_model:
+                other = fit_in_shards(estimator(), [people(range(45)), people(range(45, 90), seed=9)], 2)
+            with pytest.raises(StorageError, match="No space left"):
+                other.save(path)
+        assert files_in(path) == files
+        assert load_in_shards(path, 1).digests[1] == shared.state_digest()
+    other.save(path)
+    assert load_in_shards(path, 1).digests[1] == other.state_digest()
+    assert_no_leftovers(path)
