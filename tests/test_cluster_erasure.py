@@ -1,4 +1,4 @@
-"""Erased means erased on a cluster, too: no file, worker or coordinator holds a value or the id of a record any more."""
+"""Erased means erased on a cluster, too: no file, worker or coordinator holds a value or an id of the record."""
 
 import gc
 import struct
@@ -8,9 +8,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+
 from faulty_clusters import running_cluster
 from remains import masked, remains_here, remains_in
-
 from unlearnspn import SPN
 from unlearnspn.hashing import derive_key
 from unlearnspn.ids import record_keys

@@ -9,14 +9,15 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+
 from faulty_clusters import Kill, in_time, running_cluster, wait_for_all, worker_pids
 from shards import fit_in_shards, load_in_shards
-
 from unlearnspn import SPN
 from unlearnspn.cluster import folder as folders
 from unlearnspn.cluster.folder import MODEL, Folder, open_folder
 from unlearnspn.errors import WorkerLostError
 from unlearnspn.storage import StorageError
+from unlearnspn.tables import read_table
 
 #: How many workers the deep run kills.
 N_KILLS = int(os.environ.get("UNLEARNSPN_CLUSTER_KILLS", "40"))
@@ -287,6 +288,68 @@ def test_no_space_for_the_file_of_the_model(shared, tmp_path, monkeypatch, kind)
 def test_no_space_for_a_partition(shared, tmp_path, monkeypatch, kind):
     fault = failing(folders.write_file, second_part(), no_space())
     assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+
+
+@pytest.mark.parametrize("n_failures", [1, 2])
+def test_a_file_of_the_model_of_which_nobody_knows_whether_it_lasts(shared, tmp_path, monkeypatch, n_failures):
+    """The file is exchanged, but the folder cannot be synchronised: whichever is found, its partitions are there."""
+    path, left = tmp_path / "model", list(range(n_failures))
+
+    def exchanged_but_not_synchronised(file, parts):
+        write_file(file, parts)
+        if is_model(file) and left:
+            left.pop()
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    write_file, request, before = folders.write_file, Request.of("rectify", seed=5), shared.state_digest()
+    exchanged, put_back = [], Folder._put_back
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "write_file", exchanged_but_not_synchronised)
+        patched.setattr(Folder, "_put_back", lambda folder: exchanged.append(folder._now()) or put_back(folder))
+        with pytest.raises(StorageError, match="Input/output"):
+            request.ask(shared)
+    assert shared.state_digest() == before
+    after = local_digest(request.carried_out(TABLE))
+    for said, digest in ((None, before), (exchanged[0], after)):
+        copied = shutil.copytree(path, tmp_path / f"found {said is None}")
+        if said is not None:
+            (copied / MODEL).write_bytes(said)
+        assert load_in_shards(copied, 2).digests[1] == digest
+        assert_no_leftovers(copied)
+    request.ask(shared)
+    assert_no_leftovers(path)
+    assert load_in_shards(path, 2).digests[1] == shared.state_digest() == after
+
+
+def test_a_worker_that_was_thought_to_be_lost_writes_late(shared, tmp_path, monkeypatch):
+    path, late, write_file = tmp_path / "model", [], folders.write_file
+
+    def never_done(file, parts):
+        late.append((file, [bytes(part) for part in parts]))
+        raise WorkerLostError("a worker of the cluster was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "write_file", never_done)
+        with pytest.raises(WorkerLostError):
+            Request("rectify", [7], seed=1).ask(shared)
+    request = Request("rectify", [7], seed=2)
+    loaded = load_in_shards(path, 2)
+    loaded.revise(request.ids, request.ids, loaded.settings.schema.arranged(read_table(request.came, without="id")))
+    write_file(*late[0])
+    assert len(files_in(path)) > len(loaded.folder.parts) + 1
+    assert load_in_shards(path, 2).digests[1] == local_digest(request.carried_out(TABLE))
+    assert_no_leftovers(path)
+
+
+def test_two_models_that_are_kept_in_one_folder(shared, tmp_path):
+    path, request = tmp_path / "model", Request.of("batch", seed=7)
+    other = load_in_shards(path, 2)
+    request.ask(shared)
+    with pytest.raises(StorageError, match="somebody else has changed"):
+        other.revise(["p-1"], [], None)
+    assert other.digests[1] == local_digest(TABLE)
+    assert load_in_shards(path, 2).digests[1] == local_digest(request.carried_out(TABLE))
+    assert_no_leftovers(path)
 
 
 @pytest.mark.parametrize("kind", KINDS)

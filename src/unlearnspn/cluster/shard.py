@@ -302,7 +302,7 @@ class Shard:
         self._renew(self.records)
         return rows
 
-    def store(self, path: str, generation: int, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
+    def store(self, path: str, generation: str, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
         """Write the partitions that records leave or come to as new files, or all of them."""
         records = self.records
         rows = merged(difference(self.everyone, minus), np.sort(plus))
