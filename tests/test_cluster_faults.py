@@ -15,6 +15,7 @@ from shards import fit_in_shards, load_in_shards
 from unlearnspn import SPN
 from unlearnspn.cluster import folder as folders
 from unlearnspn.cluster.folder import MODEL, Folder, open_folder
+from unlearnspn.cluster.shard import Shard
 from unlearnspn.errors import WorkerLostError
 from unlearnspn.storage import StorageError
 from unlearnspn.tables import read_table
@@ -140,6 +141,10 @@ def kill_during_request(client, saved, path, request, kill, monkeypatch):
     _, error = in_time(Request.of("removal", 99).ask, spn)
     assert isinstance(error, WorkerLostError), "whoever asks further must be told that a worker is lost"
     assert spn.state_digest() == (after if is_done else before)
+    circuit, error = in_time(circuit_if_there, spn)
+    assert error is None, repr(error)
+    local = estimator().fit(request.carried_out(TABLE) if is_done else TABLE, ids="id")
+    assert circuit is None or circuit == local.circuit_
     wait_for_all(client, [kill.pid])
     loaded, error = in_time(lambda: SPN.load(path, client=client))
     assert error is None, repr(error)
@@ -254,6 +259,12 @@ def is_model(path, *_):
     return path.name == MODEL
 
 
+def nth_call(n):
+    """Return what tells one call from others."""
+    numbers = count()
+    return lambda *_: next(numbers) == n
+
+
 def second_part():
     """Return what tells the second partition that is written from others."""
     numbers = count()
@@ -350,6 +361,43 @@ def test_two_models_that_are_kept_in_one_folder(shared, tmp_path):
     assert other.digests[1] == local_digest(TABLE)
     assert load_in_shards(path, 2).digests[1] == local_digest(request.carried_out(TABLE))
     assert_no_leftovers(path)
+
+
+def circuit_if_there(spn):
+    """Return the circuit of a model, None if it cannot be derived without the workers that are lost."""
+    try:
+        return spn.circuit_
+    except WorkerLostError:
+        return None
+
+
+@pytest.mark.parametrize("leaves", ["chow-liu", "naive"])
+@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_shard_cannot_carry_out_what_others_have(tmp_path, monkeypatch, kind, is_kept, leaves):
+    """With a folder the request is carried out, for it counts what is there; without one it is not."""
+    path, request = tmp_path / "model", Request.of(kind, seed=8)
+    settings = {"min_rows": 20, "factorization": leaves}
+    shared = fit_in_shards(SPN(**settings), [TABLE.iloc[start : start + 40] for start in range(0, N_ROWS, 40)], 2)
+    if is_kept:
+        shared.save(path)
+    is_last = nth_call(0 if kind in ("removal", "learn") else 1)  # which concern one shard
+    with monkeypatch.context() as patched:
+        patched.setattr(Shard, "commit", failing(Shard.commit, is_last, MemoryError("there is no more")))
+        if is_kept:
+            request.ask(shared)
+        else:
+            with pytest.raises(MemoryError):
+                request.ask(shared)
+    table = request.carried_out(TABLE) if is_kept else TABLE
+    local = SPN(**settings).fit(table, ids="id")
+    assert (shared.digest(), shared.state_digest()) == (local.digest(), local.state_digest())
+    with pytest.raises(WorkerLostError, match="load the model from its folder, or fit it again"):
+        Request.of("removal", 99).ask(shared)
+    circuit = circuit_if_there(shared)
+    assert circuit is None or circuit == local.circuit_
+    if is_kept:
+        assert load_in_shards(path, 2).digests[1] == local.state_digest()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,6 +9,7 @@ from typing import Any
 
 from unlearnspn.cluster.asking import Ask
 from unlearnspn.cluster.shard import Shard
+from unlearnspn.errors import WorkerLostError
 
 
 class InProcessShards:
@@ -18,6 +19,7 @@ class InProcessShards:
         self._shards = list(shards)
         self._numbers = count()
         self._released: list[int] = []
+        self._lost = ""
         #: How many rounds there were, and how many bytes went to shards and came back.
         self.n_rounds = self.n_bytes = 0
 
@@ -28,7 +30,7 @@ class InProcessShards:
 
     def ask(self, asks: Sequence[Ask]) -> list[list[Any]]:
         """Return the answers to each of some asks, in the order of the shards: one round."""
-        self.n_rounds += 1
+        self._begin_round()
         released, self._released = self._released, []
         sent = self._sent(([tuple(ask) for ask in asks], released))
         by_shard = [self._sent(shard.answer(*pickle.loads(sent))) for shard in self._shards]
@@ -36,7 +38,7 @@ class InProcessShards:
 
     def tell(self, method: str, by_shard: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Call a method of some shards, each with arguments of its own; return what they answer."""
-        self.n_rounds += 1
+        self._begin_round()
         return {
             number: pickle.loads(self._sent(getattr(self._shards[number], method)(*pickle.loads(self._sent(own)))))
             for number, own in by_shard.items()
@@ -44,7 +46,7 @@ class InProcessShards:
 
     def exchange(self, give: Ask, take: str) -> list[Any]:
         """Have each shard give one piece to every shard, then have each `take` its pieces."""
-        self.n_rounds += 1
+        self._begin_round()
         given = [getattr(shard, give.method)(*pickle.loads(self._sent(give.arguments))) for shard in self._shards]
         takers: list[Callable[[Any], Any]] = [getattr(shard, take) for shard in self._shards]
         return [taker([pieces[number] for pieces in given]) for number, taker in enumerate(takers)]
@@ -60,6 +62,15 @@ class InProcessShards:
     def close(self) -> None:
         """Let the shards go."""
         self._shards.clear()
+
+    def give_up(self, reason: str) -> None:
+        """Ask no more: what the shards hold is not what it should be."""
+        self._lost = self._lost or reason
+
+    def _begin_round(self) -> None:
+        if self._lost:
+            raise WorkerLostError(f"{self._lost}: load the model from its folder, or fit it again")
+        self.n_rounds += 1
 
     def _sent(self, what: Any) -> bytes:
         sent = pickle.dumps(what)

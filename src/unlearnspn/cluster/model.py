@@ -17,7 +17,7 @@ from unlearnspn.cluster.fitting import open_records
 from unlearnspn.cluster.folder import Folder, Stored, StoredPart
 from unlearnspn.clustering.by_class import Split
 from unlearnspn.coding import Encoding
-from unlearnspn.errors import NotOnAClusterError, WorkerLostError
+from unlearnspn.errors import NotOnAClusterError
 from unlearnspn.ids import RecordId
 from unlearnspn.independence.gtest import GTest
 from unlearnspn.model import Model, Request, Settings
@@ -209,17 +209,22 @@ class SharedRequest(Request):
 
     def take_back(self) -> None:
         """Leave everything as it was."""
+        self._take_back_here()
+        records = self.model.records
+        try:
+            if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
+                plus = records.by_shard(self.staged.plus)
+                records.shards.tell(
+                    "discard",
+                    {shard: (plus.get(shard, _NOBODY), records.encoding) for shard in range(records.shards.number)},
+                )
+        finally:
+            self.model.look_anew()
+
+    def _take_back_here(self) -> None:
         self.model.root = self._root_before
         self.revision.take_back()
-        records, holder = self.model.records, cast(SharedHolder, self.model.learner.holder)
-        holder.changes.clear()
-        if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
-            plus = records.by_shard(self.staged.plus)
-            records.shards.tell(
-                "discard",
-                {shard: (plus.get(shard, _NOBODY), records.encoding) for shard in range(records.shards.number)},
-            )
-        self.model.look_anew()
+        cast(SharedHolder, self.model.learner.holder).changes.clear()
 
     def commit(self) -> None:
         """Make the change real: durable where the model is kept, then in the shards, then here."""
@@ -230,8 +235,10 @@ class SharedRequest(Request):
         try:
             self._store(folder)
         except BaseException:
-            self.take_back()
-            folder.sweep()
+            try:
+                self.take_back()
+            finally:
+                folder.sweep()
             raise
         try:
             super().commit()
@@ -265,9 +272,11 @@ class SharedRequest(Request):
         }
         try:
             records.shards.tell("commit", told)
-        except WorkerLostError:
+        except Exception as error:
+            records.shards.give_up(f"some of the shards have carried a request out, and others have not ({error})")
             # What is in the folder is carried out; whoever asks next learns that the model must be loaded.
             if model.folder is None:
+                self._take_back_here()
                 raise
         holder.changes.clear()
         records.commit(staged)
