@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sequences import Held, apply_request, large_sequences, sequences
-from shards import cut, fit_in_shards, load_in_shards
+from shards import cut, estimator_in_shards, fit_in_shards
 from unlearnspn import SPN, SPNClassifier, SPNEnsemble
 from unlearnspn.errors import SameMembersWarning
 
@@ -112,7 +112,7 @@ def assert_like_local(case, folder=None):
         assert report.state_digest_after == fresh.state_digest()
         assert_alike(shared, fresh, table)
         if folder is not None and numbers[0] % 2:
-            shared = load_in_shards(case.estimator_class, folder, int(rng.integers(1, 4)))
+            shared = estimator_in_shards(case.estimator_class, folder, int(rng.integers(1, 4)))
             assert_alike(shared, fresh, table)
     assert shared.ids_ == sorted(sequence.name(number) for number in held.rows)
     assert shared.verify()

@@ -90,6 +90,9 @@ class Shards(Protocol):
     def close(self) -> None:
         """Let the shards go."""
 
+    def give_up(self, reason: str) -> None:
+        """Ask no more: what the shards hold is not what it should be."""
+
 
 def ask_together(shards: Shards, questions: Sequence[Question[T]]) -> list[T]:
     """Return what each question finds; a round asks those of all that are still open."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count, zip_longest
 from threading import Lock
 from typing import Any, NamedTuple, cast
@@ -72,6 +73,11 @@ class ShardActor:
         ]
         pieces = [pickle.loads(piece if isinstance(piece, bytes) else piece.result()) for piece in asked]
         return self.call(pickle.dumps((method, (*arguments, pieces)), _PROTOCOL))
+
+    def close(self) -> bytes:
+        """Hold nothing any more."""
+        self._shard, self._pieces = Shard(self._shard.number), []
+        return pickle.dumps(None, _PROTOCOL)
 
     def _own_piece(self, number: int) -> bytes:
         piece, self._pieces[number] = self._pieces[number], b""
@@ -138,6 +144,10 @@ class DaskShards:
     def close(self) -> None:
         """Let the shards go."""
         self._lost = self._lost or "the model was closed"
+        for actor in self._actors:
+            # An actor lives on until cycles that its calls leave behind here are collected.
+            with suppress(Exception):  # it may be lost
+                actor.close()
         self._actors, self._futures = [], []
 
     def give_up(self, reason: str) -> None:

@@ -57,6 +57,10 @@ class MemberShards:
     def close(self) -> None:
         """Leave the shards to the ensemble."""
 
+    def give_up(self, reason: str) -> None:
+        """Ask no more: what the shards hold is not what it should be."""
+        self._shards.give_up(reason)
+
     def _own(self, ask: Ask) -> Ask:
         return Ask("of_member", (self._member, *ask))
 

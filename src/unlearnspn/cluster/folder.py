@@ -3,12 +3,18 @@
 A request writes the partitions that it concerns as new files. Then the file of the model names these, which is the
 moment when the request is carried out; then the files from before are deleted. What no file of the model names is left
 over from a crash, and is deleted when the folder is opened.
+
+No two attempts give a file the same name: a worker that was thought to be lost may still be writing. And nothing is
+deleted unless it is known which files count.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +36,8 @@ from unlearnspn.storage.settings import describe_settings
 
 _KIND, _PART = "model in a folder", "partition"
 _NAMES = {"settings", "n_records", "string_ids", "digest", "state_digest", "origin", "extra", "partitions"}
-MODEL = "model.uspn"
+MODEL, _ENDING = "model.uspn", ".uspn"
+_GENERATION = re.compile(r"([1-9][0-9]*-[0-9a-f]{16})\.uspn")
 #: All that is ever written into the folder beside the file of the model, and what a crash leaves of attempts to.
 _FILES = ("part-*-*.uspn", ".part-*.tmp", f".{MODEL}.*.tmp")
 
@@ -49,12 +56,16 @@ class Folder:
         self.path = Path(path)
         self.document = document
         self.parts = dict(parts)
+        #: What the file of the model should hold: nobody else is to change it.
+        self._said = self._now()
+        #: Whether it would still hold that after a power cut.
+        self._is_sure = True
 
     @classmethod
     def made(cls, path: PathLike, document: Mapping[str, Any]) -> Folder:
         """Return a folder for a model; a model that is there counts until another is written."""
-        folder = cls(path, document, {})
         with explained("write", path):
+            folder = cls(path, document, {})
             if folder.path.exists() and not folder.path.is_dir():
                 raise StorageError("a model on a cluster is saved into a folder, and a file is there")
             folder.path.mkdir(parents=True, exist_ok=True)
@@ -67,9 +78,10 @@ class Folder:
         return folder
 
     @property
-    def generation(self) -> int:
-        """What tells the files of the next request from those that count."""
-        return 1 + max((int(part.name[:-5].rpartition("-")[2]) for part in self.parts.values() if part.name), default=0)
+    def generation(self) -> str:
+        """What tells the files of the next attempt from those that count, and from those of any other attempt."""
+        known = [int(part.name.split("-")[2]) for part in self.parts.values() if part.name]
+        return f"{1 + max(known, default=0)}-{token_hex(8)}"
 
     def write(self, model: Model, digests: tuple[str, str], n_records: int, parts: Mapping[int, StoredPart]) -> None:
         """Have files that were written count from now on."""
@@ -84,12 +96,39 @@ class Folder:
             "partitions": [[number, part.name, part.n_records] for number, part in sorted(parts.items())],
         }
         with explained("write", self.path):
+            if self._now() != self._said:
+                raise StorageError("somebody else has changed the model in it meanwhile: load it again")
             sync_folder(self.path)
-            write_file(self.path / MODEL, pack(Container(_KIND, described, {})))
+            try:
+                write_file(self.path / MODEL, pack(Container(_KIND, described, {})))
+            except BaseException:
+                self._put_back()
+                raise
+            self._said, self._is_sure = self._now(), True
         self.parts = dict(parts)
 
+    def _now(self) -> bytes | None:
+        """Return what the file of the model holds, if there is one."""
+        file = self.path / MODEL
+        return read_file(file) if file.exists() else None
+
+    def _put_back(self) -> None:
+        """Have the file of the model say again what it said, if writing it failed after it was exchanged."""
+        with suppress(OSError):
+            if self._now() == self._said:
+                return
+        # Which of them a power cut would leave is not known.
+        self._is_sure = False
+        with suppress(OSError):
+            if self._said is None:
+                (self.path / MODEL).unlink()
+            else:
+                write_file(self.path / MODEL, [self._said])
+
     def sweep(self) -> None:
-        """Delete what does not count."""
+        """Delete what does not count, if it is known what does."""
+        if not self._is_sure or self._now() != self._said:
+            return
         counting = {part.name for part in self.parts.values()}
         with explained("delete files of an earlier state in", self.path):
             for file in self._ours():
@@ -142,16 +181,16 @@ def _read_parts(described: Any) -> dict[int, StoredPart]:
             raise StorageError("the document does not say which partitions there are")
         number, name, n_records = entry
         parts[number] = StoredPart(name, n_records)
-        _, _, generation = name[:-5].rpartition("-")
-        known = name == part_name(number, int(generation)) if generation.isdecimal() else False
+        generation = _GENERATION.fullmatch(name.removeprefix(part_name(number, "").removesuffix(_ENDING)))
+        known = generation is not None and name == part_name(number, generation[1])
         if number < 0 or n_records < 0 or (known if n_records else not name) is False:
             raise StorageError(f"partition {number} cannot be in a file {name!r}")
     return parts
 
 
-def part_name(number: int, generation: int) -> str:
+def part_name(number: int, generation: str) -> str:
     """Return the name of a partition's file."""
-    return f"part-{number:05}-{generation}.uspn"
+    return f"part-{number:05}-{generation}{_ENDING}"
 
 
 def write_part(path: PathLike, name: str, records: Records, rows: Rows) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from unlearnspn.cluster.asking import Ask, Steps
 from unlearnspn.cluster.shard import Shard
+from unlearnspn.errors import WorkerLostError
 
 
 class InProcessShards:
@@ -18,6 +19,7 @@ class InProcessShards:
         self._shards = list(shards)
         self._numbers = count()
         self._released: list[int] = []
+        self._lost = ""
         self.steps = Steps()
         #: How many rounds there were, and how many bytes went to shards and came back.
         self.n_rounds = self.n_bytes = 0
@@ -29,7 +31,7 @@ class InProcessShards:
 
     def ask(self, asks: Sequence[Ask]) -> list[list[Any]]:
         """Return the answers to each of some asks, in the order of the shards: one round."""
-        self.n_rounds += 1
+        self._begin_round()
         self.steps.asked(asks[0].method)
         released, self._released = self._released, []
         sent = self._sent(([tuple(ask) for ask in asks], released))
@@ -38,7 +40,7 @@ class InProcessShards:
 
     def tell(self, method: str, by_shard: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         """Call a method of some shards, each with arguments of its own; return what they answer."""
-        self.n_rounds += 1
+        self._begin_round()
         return {
             number: pickle.loads(self._sent(getattr(self._shards[number], method)(*pickle.loads(self._sent(own)))))
             for number, own in by_shard.items()
@@ -46,7 +48,7 @@ class InProcessShards:
 
     def exchange(self, give: Ask, take: Ask) -> list[Any]:
         """Have each shard give one piece to every shard, then have each `take` its pieces."""
-        self.n_rounds += 1
+        self._begin_round()
         given = [getattr(shard, give.method)(*pickle.loads(self._sent(give.arguments))) for shard in self._shards]
         takers: list[Callable[..., Any]] = [getattr(shard, take.method) for shard in self._shards]
         own = [[pieces[number] for pieces in given] for number in range(self.number)]
@@ -63,6 +65,15 @@ class InProcessShards:
     def close(self) -> None:
         """Let the shards go."""
         self._shards.clear()
+
+    def give_up(self, reason: str) -> None:
+        """Ask no more: what the shards hold is not what it should be."""
+        self._lost = self._lost or reason
+
+    def _begin_round(self) -> None:
+        if self._lost:
+            raise WorkerLostError(f"{self._lost}: load the model from its folder, or fit it again")
+        self.n_rounds += 1
 
     def _sent(self, what: Any) -> bytes:
         sent = pickle.dumps(what)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,8 @@ class SharedModel(Model):
         model = cls(settings, records, learner, learn_spn(learner, settings.root_place, records.rows))
         model._send_guests_away()
         model._digest()
+        # Workers need not keep the records until somebody collects the cycles that requests leave.
+        finalize(model, shards.close).atexit = False
         return model
 
     def learner_of(self, records: Records, encoding: Encoding, n_records: int | None = None) -> Learner:
@@ -219,13 +222,18 @@ class SharedRequest(Request):
 
     def take_back(self) -> None:
         """Leave everything as it was."""
+        self._take_back_here()
+        records = self.model.records
+        try:
+            if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
+                _tell_all(records.shards, "discard", (records.encoding,))
+        finally:
+            self.model.look_anew()
+
+    def _take_back_here(self) -> None:
         self.model.root = self._root_before
         self.revision.take_back()
-        records, holder = self.model.records, cast(SharedHolder, self.model.learner.holder)
-        holder.changes.clear()
-        if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
-            _tell_all(records.shards, "discard", (records.encoding,))
-        self.model.look_anew()
+        cast(SharedHolder, self.model.learner.holder).changes.clear()
 
     def commit(self) -> None:
         """Make the change real: durable where the model is kept, then in the shards, then here."""
@@ -236,8 +244,10 @@ class SharedRequest(Request):
         try:
             self._store(folder)
         except BaseException:
-            self.take_back()
-            folder.sweep()
+            try:
+                self.take_back()
+            finally:
+                folder.sweep()
             raise
         try:
             super().commit()
@@ -271,9 +281,11 @@ class SharedRequest(Request):
         }
         try:
             records.shards.tell("commit", told)
-        except WorkerLostError:
+        except Exception as error:
+            records.shards.give_up(f"some of the shards have carried a request out, and others have not ({error})")
             # What is in the folder is carried out; whoever asks next learns that the model must be loaded.
             if model.folder is None:
+                self._take_back_here()
                 raise
         holder.changes.clear()
         records.commit(staged)

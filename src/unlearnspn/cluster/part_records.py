@@ -172,6 +172,7 @@ class PartRecords(Records):
         """Take the codes of recoded records over."""
         self.codes, self.features, self.levels = recoded.codes, recoded.features, recoded.levels
         self.encoding, self.n_bins = recoded.encoding, recoded.n_bins
+        self._own = {}  # which would remember categories that nobody has any more
 
     # -- requests --------------------------------------------------------------------------------------------------
 

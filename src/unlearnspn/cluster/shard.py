@@ -345,7 +345,7 @@ class Shard:
         self._renew(self.records)
         return self._reserved
 
-    def store(self, path: str, generation: int, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
+    def store(self, path: str, generation: str, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
         """Write the partitions that records leave or come to as new files, or all of them."""
         records, rows = self.records, merged(difference(self.everyone, minus), np.sort(plus))
         numbers = records.partition[rows]
