@@ -67,6 +67,9 @@ def test_a_model_is_the_one_learned_locally(client, n_partitions):
         lambda each: each.learn(more),
         lambda each: each.rectify(more.assign(age=99.0)),
         lambda each: each.unlearn(["c-8", "nobody"], missing="ignore"),
+        lambda each: each.rectify(dd.from_pandas(more.assign(visits=3), npartitions=2)),
+        lambda each: each.unlearn(dd.from_pandas(more, npartitions=2)["customer"]),
+        lambda each: each.learn(dd.from_pandas(more, npartitions=2)),
         lambda each: each.unlearn(["c-9"], dry_run=True),
     ):
         assert request(spn).state_digest_after == request(local).state_digest_after

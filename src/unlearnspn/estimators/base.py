@@ -34,7 +34,7 @@ from unlearnspn.storage import StorageError
 from unlearnspn.storage.files import PathLike
 from unlearnspn.storage.models import read_model, write_model
 from unlearnspn.tables import Table, column_meant, is_column, read_column, read_table
-from unlearnspn.tables.dask_frames import is_dask
+from unlearnspn.tables.dask_frames import at_hand, is_dask
 from unlearnspn.tables.names import Label
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         """Remove records; the model is then the one that training without them gives."""
         with self._turn():
             model = self._fitted()
-            names = read_ids(ids)
+            names = read_ids(at_hand(ids))
             require_unique(names)
             if missing not in ("error", "ignore"):
                 raise ValueError(f"missing={missing!r} is neither 'error' nor 'ignore'")
@@ -211,7 +211,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         """Add records; without ids they are numbered on from the largest id there is."""
         with self._turn():
             model = self._fitted()
-            table, names = self._read_more(X, ids, target)
+            table, names = self._read_more(at_hand(X), at_hand(ids), target)
             existing = list(compress(names, model.holds(names)))
             if existing:
                 raise RecordIdError(
@@ -223,7 +223,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         """Replace the values of existing records; columns that a table with names lacks stay as they are."""
         with self._turn():
             model = self._fitted()
-            schema = model.settings.schema
+            schema, X, ids = model.settings.schema, at_hand(X), at_hand(ids)
             if ids is None and schema.id_column is None:
                 raise RecordIdError("rectify needs the ids of the records to replace")
             if X is None and target is not None:
@@ -367,7 +367,6 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def _read_records(self, X: Any, ids: Any, id_column: Label = None) -> tuple[Table, list[RecordId], Label]:
         """Read a table and its ids; a column of that name is no variable, whether or not the ids come from it."""
-        X = X.compute() if is_dask(X) else X
         # A number is one id, once it is known which column holds them.
         meant = column_meant(X, ids) if id_column is None or is_column(ids, id_column) else None
         if meant is not None:

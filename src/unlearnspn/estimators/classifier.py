@@ -18,7 +18,7 @@ from unlearnspn.estimators.targets import Target, as_labels, read_target, target
 from unlearnspn.progress import Progress
 from unlearnspn.spn.report import Report
 from unlearnspn.tables import open_table
-from unlearnspn.tables.dask_frames import is_dask, lazy_labels
+from unlearnspn.tables.dask_frames import at_hand, is_dask, lazy_labels
 from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Library
 
@@ -138,7 +138,7 @@ class SPNClassifier(ClassifierMixin, BaseSPN):
         """Read the classes of more records."""
         model = self._fitted()
         origin = model.origin
-        return read_target(y, _target_of(model), Library.LISTS if origin is None else origin.library)
+        return read_target(at_hand(y), _target_of(model), Library.LISTS if origin is None else origin.library)
 
     def _extra(self) -> dict[str, Any]:
         return {**super()._extra(), "labels": self._fitted().label_dtype}

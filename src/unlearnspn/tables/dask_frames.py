@@ -19,6 +19,15 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
+def at_hand(X: Any) -> Any:
+    """Return a table of Dask as one that is here, and any other as it is: the records that a request brings are few.
+
+    >>> at_hand([[1.5, "a"]])
+    [[1.5, 'a']]
+    """
+    return X.compute() if is_dask(X) else X
+
+
 def lazy_numbers(ask: Ask, X: Any, name: str) -> Any:
     """Return a series of Dask that has a number for each row, asked for when it is computed."""
     return X.map_partitions(_as_series, ask, name, meta=(name, "float64"))
