@@ -1,0 +1,115 @@
+"""Folders of models that somebody has changed: refused, whatever they say."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shards import fit_in_shards, load_in_shards
+from unlearnspn import SPN
+from unlearnspn.cluster.folder import MODEL
+from unlearnspn.storage import StorageError
+from unlearnspn.storage.container import Container, pack, unpack
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame({"id": range(60), "x": RNG.normal(size=60), "a": RNG.choice(["p", "q"], 60)})
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "model"
+    fit_in_shards(SPN(min_rows=20), [TABLE[:25], TABLE[25:]], 2).save(path)
+    return path
+
+
+@pytest.fixture
+def folder(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def rewrite(path, kind, change):
+    """Change the document of a file, and seal it again."""
+    container = unpack(path.read_bytes(), kind)
+    document, arrays = dict(container.document), dict(container.arrays)
+    change(document, arrays)
+    path.write_bytes(b"".join(bytes(part) for part in pack(Container(kind, document, arrays))))
+
+
+def part(folder, number):
+    return next(folder.glob(f"part-0000{number}-*"))
+
+
+def of_model(change):
+    return lambda folder: rewrite(folder / MODEL, "model in a folder", change)
+
+
+def of_part(change):
+    return lambda folder: rewrite(part(folder, 0), "partition", change)
+
+
+def leave_out_a_partition(document, arrays):
+    document["partitions"] = document["partitions"][:1]
+
+
+def swap_names(document, arrays):
+    (one, name, n), (other, another, m) = document["partitions"]
+    document["partitions"] = [[one, another, n], [other, name, m]]
+
+
+def name_a_file_elsewhere(document, arrays):
+    document["partitions"][0][1] = "../" + document["partitions"][0][1]
+
+
+def repeat_a_record(document, arrays):
+    arrays["ids"] = np.concatenate([arrays["ids"][:-1], [59]])
+
+
+CHANGES = {
+    "a partition left out": (of_model(leave_out_a_partition), "how many records"),
+    "names of partitions swapped": (of_model(swap_names), "cannot be in a file"),
+    "a file elsewhere": (of_model(name_a_file_elsewhere), "cannot be in a file"),
+    "a number of a wrong type": (of_model(lambda document, _: document.update(n_records="60")), "how many records"),
+    "another digest": (of_model(lambda document, _: document.update(digest="0" * 64)), "another digest"),
+    "no partitions": (of_model(lambda document, _: document.update(partitions=None)), "which partitions"),
+    "an entry too many": (of_model(lambda document, _: document.update(more=1)), "does not describe a model"),
+    "other values": (of_part(lambda _, arrays: arrays.update(values=arrays["values"] + 1)), "another digest"),
+    "fewer records than said": (of_part(lambda document, _: document.update(n_records=3)), "not the partition"),
+    "a record of another partition": (of_part(repeat_a_record), "ids must be unique"),
+    "an array too many": (of_part(lambda _, arrays: arrays.update(more=np.zeros(3))), "unknown entries"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES.values(), ids=CHANGES)
+def test_a_folder_that_was_changed_is_refused(folder, change, words):
+    change(folder)
+    with pytest.raises(ValueError, match=words):
+        load_in_shards(folder, 2)
+
+
+def test_a_file_that_is_missing_is_named(folder):
+    name = part(folder, 1).name
+    part(folder, 1).unlink()
+    with pytest.raises(StorageError, match=f"the file '{name}' of a partition is missing"):
+        load_in_shards(folder, 2)
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_flipped_bits_are_found(folder, number):
+    rng = np.random.default_rng(number)
+    file = sorted(folder.iterdir())[number % 3]
+    content = bytearray(file.read_bytes())
+    content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
+    file.write_bytes(content)
+    with pytest.raises(StorageError):
+        load_in_shards(folder, 2)
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear all")
+    spn = fit_in_shards(SPN(min_rows=20), [TABLE], 1)
+    with pytest.raises(StorageError, match="holds other things, such as 'letter"):
+        spn.save(tmp_path)
+    with pytest.raises(StorageError, match="a file is there"):
+        spn.save(tmp_path / "letter.txt")
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
