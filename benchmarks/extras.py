@@ -20,4 +20,4 @@ def require_extra(extra: str, *packages: str) -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
-        raise ExtraMissingError(f"{' and '.join(missing)} {verb} not installed: pip install 'unlearnspn[{extra}]'")
+        raise ExtraMissingError(f"{', '.join(missing)} {verb} not installed: pip install 'unlearnspn[{extra}]'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from benchmarks.charts import COLOURS, log_scale, panels, value_of
+from benchmarks.charts import COLOURS, linear_scale, log_scale, panels, value_of
 from benchmarks.reports import Report, Row
 
 
@@ -21,15 +21,16 @@ def draw(report: Report) -> Picture:
         _line(time, own, grows, "total_s", where, colour)
         _line(memory, own, grows, "peak_gib", where if is_local else None, colour, "o-" if is_local else "x:")
         if not is_local:
-            _line(memory, own, grows, "worker_gib", f"{where}: largest (dotted: coordinator)", colour)
+            _line(memory, own, grows, "worker_gib", f"largest of {where}" if where != "1 worker" else where, colour)
             _line(traffic, own, grows, "round_kb", where, colour)
     for ax in (time, memory, traffic):
         ax.set_xscale("log")
         ax.set_xlabel(grows, fontsize=8.5)
         ax.legend(fontsize=8, frameon=False)
     log_scale(time, "Reading and training", "seconds")
-    log_scale(memory, "Peak memory", "GiB")
-    log_scale(traffic, "Bytes a round", "kB")
+    log_scale(memory, "Peak memory (dotted: coordinators)", "GiB")
+    linear_scale(traffic, "Bytes a round", "kB")
+    traffic.set_ylim(bottom=0.0)
     return picture
 
 

@@ -23,7 +23,13 @@ def open_cluster(n_workers: int) -> Iterator[OnWorkers]:
     """Start so many processes of one thread each, without a limit from which on they would write to the disk."""
     with (
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+            # Without a dashboard the scheduler asks for the port of one all the same, which others may have.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         ) as cluster,
         Client(cluster) as client,
         patch.object(dask_tables, "DaskShards", _WeighedShards),
