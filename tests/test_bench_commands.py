@@ -71,8 +71,9 @@ def test_cluster(monkeypatch):
     local, shared = sections["training"]["rows"]
     assert (local["where"], shared["where"]) == ("local", "1 worker")
     assert shared["times_local"]["value"] == pytest.approx(shared["total_s"] / local["total_s"])
-    assert 0 < shared["round_kb"] < shared["most_kb"]
-    assert shared["rounds"] > 10
+    (sent,) = sections["traffic"]["rows"]
+    assert 0 < sent["round_kb"] < sent["most_kb"] < 1e3 * sent["total_mb"]
+    assert sent["rounds"] > 10
     assert all(row["median_ms"] > 0 and row["verify_s"] > 0 for row in sections["requests"]["rows"])
     assert "growth" not in sections
     assert "2 removals one by one" in output

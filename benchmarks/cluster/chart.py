@@ -11,10 +11,10 @@ from benchmarks.reports import Report, Row
 
 def draw(report: Report) -> Picture:
     """Draw time, peak memory and bytes over the number of rows, or of columns if there are several of these."""
-    section = report.section("training")
-    rows = [] if section is None else section.rows
+    rows, sent = (section.rows if (section := report.section(key)) else [] for key in ("training", "traffic"))
     grows = "columns" if len({row["columns"] for row in rows}) > 1 else "rows"
     places = _by_place(rows)
+    sent_by = _by_place(sent)
     picture, (time, memory, traffic) = panels(3, "One process and clusters as tables grow")
     for (where, own), colour in zip(places.items(), COLOURS * len(places), strict=False):
         is_local = where == "local"
@@ -22,7 +22,7 @@ def draw(report: Report) -> Picture:
         _line(memory, own, grows, "peak_gib", where if is_local else None, colour, "o-" if is_local else "x:")
         if not is_local:
             _line(memory, own, grows, "worker_gib", f"largest of {where}" if where != "1 worker" else where, colour)
-            _line(traffic, own, grows, "round_kb", where, colour)
+            _line(traffic, sent_by[where], grows, "round_kb", where, colour)
     for ax in (time, memory, traffic):
         ax.set_xscale("log")
         ax.set_xlabel(grows, fontsize=8.5)

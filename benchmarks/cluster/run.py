@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmarks.checking import Digests, NotRetrainedError
-from benchmarks.cluster.learning import Learning, Task, learn_here, learn_on_workers
+from benchmarks.cluster.learning import Learning, Task, Traffic, learn_here, learn_on_workers
 from benchmarks.cluster.plan import Plan, is_verified
 from benchmarks.cluster.table import N_FILES, write_table
 from benchmarks.extras import require_extra
@@ -36,23 +36,26 @@ T = TypeVar("T")
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
     """Measure all tables."""
     require_extra("dask", "dask", "distributed", "pyarrow")
-    training, requests, growing = _training_section(), _request_section(plan), _growth_section()
+    training, requests = _training_section(), _request_section(plan)
+    traffic, growing = _traffic_section(), _growth_section()
     bar.begin("cluster", len(plan.cases) * (2 + len(plan.workers)))
     found: dict[tuple[Case, int], Learning] = {}
     for case in plan.cases:
         with TemporaryDirectory() as folder:
             local, by_workers = _learn(case, Path(folder), plan, bar)
-        training.rows += [local_row(case, local)]
-        requests.rows += [request_row(case, None, local)]
+        training.rows.append(local_row(case, local))
+        requests.rows.append(request_row(case, None, local))
         for n_workers, shared in by_workers.items():
             training.rows.append(cluster_row(case, n_workers, shared, local))
+            traffic.rows.append(traffic_row(case, n_workers, shared))
             requests.rows.append(request_row(case, n_workers, shared))
             found[case, n_workers] = shared
     yield training
-    yield requests
+    yield traffic
     growing.rows += growth_rows(found)
     if growing.rows:
         yield growing
+    yield requests
 
 
 def _learn(case: Case, folder: Path, plan: Plan, bar: Bar) -> tuple[Learning, dict[int, Learning]]:
@@ -111,10 +114,6 @@ def cluster_row(case: Case, n_workers: int, shared: Learning, local: Learning) -
     meant = case.is_generated(LARGE, LARGE_COLUMNS) and n_workers == MANY_WORKERS
     times = Figure(shared.seconds / local.seconds, None, _only_if(meant, TIMES_LOCAL))
     row = _heading(case, n_workers) | {"total_s": shared.seconds, "times_local": times}
-    if shared.traffic is not None:
-        row["rounds"] = shared.traffic.n_rounds
-        row["round_kb"] = _bytes_a_round(shared) / 1e3
-        row["most_kb"] = shared.traffic.most_bytes / 1e3
     if shared.peak is not None:
         row["peak_gib"] = shared.peak / _GIB
     peaks = [peak for peak in shared.worker_peaks if peak is not None]
@@ -124,6 +123,17 @@ def cluster_row(case: Case, n_workers: int, shared: Learning, local: Learning) -
     if peaks and local.peak is not None:
         percent = 100.0 * max(peaks) / local.peak
         row["percent_of_peak"] = Figure(percent, None, _only_if(meant, PERCENT_OF_PEAK))
+    return row
+
+
+def traffic_row(case: Case, n_workers: int, shared: Learning) -> Row:
+    """Return what the coordinator and the workers told each other for a fit."""
+    row = _heading(case, n_workers)
+    if shared.traffic is not None:
+        row["rounds"] = shared.traffic.n_rounds
+        row["round_kb"] = _bytes_a_round(shared.traffic) / 1e3
+        row["most_kb"] = shared.traffic.most_bytes / 1e3
+        row["total_mb"] = shared.traffic.n_bytes / 1e6
     return row
 
 
@@ -143,7 +153,7 @@ def growth_rows(found: dict[tuple[Case, int], Learning]) -> list[Row]:
     groups: dict[tuple[int | None, int], dict[int, float]] = {}
     for (case, n_workers), shared in found.items():
         if shared.traffic is not None and case.n_rows is not None and case.n_rows >= COMPARED_FROM:
-            groups.setdefault((case.n_columns, n_workers), {})[case.n_rows] = _bytes_a_round(shared)
+            groups.setdefault((case.n_columns, n_workers), {})[case.n_rows] = _bytes_a_round(shared.traffic)
     for (n_columns, n_workers), by_size in groups.items():
         if len(by_size) > 1:
             sizes, sent = sorted(by_size), by_size.values()
@@ -153,17 +163,14 @@ def growth_rows(found: dict[tuple[Case, int], Learning]) -> list[Row]:
     return rows
 
 
-def _bytes_a_round(shared: Learning) -> float:
-    if shared.traffic is None:
-        return float("nan")
-    return shared.traffic.n_bytes / shared.traffic.n_rounds
+def _bytes_a_round(traffic: Traffic) -> float:
+    return traffic.n_bytes / traffic.n_rounds
 
 
 def _heading(case: Case, n_workers: int | None) -> Row:
-    where = place_of(n_workers)
-    return {
-        "data": str(case), "rows": case.n_rows, "columns": case.n_columns, "where": where, "workers": n_workers or 0
-    }  # fmt: skip
+    """Return which line it is; 0 workers stand for the local fit."""
+    place: Row = {"where": place_of(n_workers), "workers": n_workers or 0}
+    return {"data": str(case), "rows": case.n_rows, "columns": case.n_columns} | place
 
 
 def _only_if(meant: bool, target: Target) -> Target | None:
@@ -178,9 +185,6 @@ def _training_section() -> Section:
         Column("fit_s", "fit\ns", 2),
         Column("total_s", "both\ns", 2),
         Column("times_local", "times\nlocal", 2),
-        Column("rounds", "rounds"),
-        Column("round_kb", "kB a\nround", 1),
-        Column("most_kb", "largest\nkB", 1),
         Column("peak_gib", "peak\nGiB", 2),
         Column("worker_peaks", "workers\nGiB", wrap=True),
         Column("percent_of_peak", "% of\nlocal", 0),
@@ -189,11 +193,23 @@ def _training_section() -> Section:
         f"SPN().fit of a folder of {N_FILES} Parquet files, in a process of its own; local: read by pandas, and that "
         "process's peak. On a cluster of processes of this machine, with one thread each, workers read as part of the "
         "fit; the peak is the coordinator's (with the scheduler), and beside it stand each worker's. The largest of "
-        "these is compared with the local peak. Starting the cluster and loading modules is not counted.",
-        "Bytes are those between the coordinator and all workers, until the fit is done. Both digests are those of "
-        "the local model, after the fit and after the removals.",
+        "these is compared with the local peak. Starting the cluster and loading modules is not counted. Both digests "
+        "are those of the local model, after the fit and after the removals.",
     ]
     return Section("training", "Reading and training", columns, notes=notes)
+
+
+def _traffic_section() -> Section:
+    columns = [
+        Column("data", "table"),
+        Column("where", "where"),
+        Column("rounds", "rounds"),
+        Column("round_kb", "kB a\nround", 1),
+        Column("most_kb", "largest\nkB", 1),
+        Column("total_mb", "all\nMB", 2),
+    ]
+    notes = ["Questions of the coordinator to all workers, with the answers, until the fit is done."]
+    return Section("traffic", "Rounds of a fit", columns, notes=notes)
 
 
 def _request_section(plan: Plan) -> Section:
