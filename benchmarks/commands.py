@@ -12,6 +12,7 @@ import typer
 
 from benchmarks.datasets import DataMissingError
 from benchmarks.delivery import deliver
+from benchmarks.extras import ExtraMissingError
 from benchmarks.files import Files
 from benchmarks.peers.environment import EnvironmentFailed
 from benchmarks.timing import one_thread
@@ -19,7 +20,7 @@ from benchmarks.timing import one_thread
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Measure removal, training, scale, likelihood, samples, serving, and what a user meets first.",
+    help="Measure removal, training, scale, clusters, likelihood, samples, serving, and what a user meets first.",
 )
 
 _WITHOUT_PEERS = "\n--no-peers measures without SPFlow and deeprob-kit"
@@ -112,6 +113,29 @@ def scale(
     module = _module("scale")
     plan = module.Plan.of(data, sizes, columns, removals, batches, min_rows, quick)
     _deliver(module, plan, json, plot, files, progress)
+
+
+@app.command()
+def cluster(
+    sizes: Annotated[
+        str | None, typer.Option(help="Rows of the generated tables. [default: 1e5,1e6,1e7; quick: 1e4,1e5]")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(help="Their columns. [default: 20]")] = None,
+    workers: Annotated[str | None, typer.Option(help="How many workers a cluster has. [default: 1,2]")] = None,
+    removals: Annotated[int | None, typer.Option(min=1, max=1000, help="Removals one by one. [default: 20]")] = None,
+    quick: Quick = False,
+    json: Json = None,
+    plot: Plot = None,
+    files: WriteFiles = True,
+    progress: ShowProgress = True,
+) -> None:
+    """Measure the fit of a Dask table on clusters of this machine against the local one: time, bytes and memory.
+
+    Each is done in fresh processes, and must give the same digests. It needs the extra `dask`; with 10,000,000 rows it
+    takes about 1 GB in the folder for temporary files.
+    """
+    module = _module("cluster")
+    _deliver(module, module.Plan.of(sizes, columns, workers, removals, quick), json, plot, files, progress)
 
 
 @app.command()
@@ -260,10 +284,10 @@ def _show(benchmark: ModuleType, plan: Any, json: Path | None, progress: bool) -
 
 
 def _run(benchmark: Any, plan: Any, files: Files, progress: bool, limited: bool) -> None:
-    """Run a benchmark; data or a peer that is not there is no reason for a traceback."""
+    """Run a benchmark; data, a package or a peer that is not there is no reason for a traceback."""
     try:
         with one_thread() if limited else nullcontext():
             deliver(benchmark, plan, files, progress)
-    except (DataMissingError, EnvironmentFailed) as error:
+    except (DataMissingError, ExtraMissingError, EnvironmentFailed) as error:
         typer.echo(f"{error}{_WITHOUT_PEERS if isinstance(error, EnvironmentFailed) else ''}", err=True)
         raise typer.Exit(2) from error

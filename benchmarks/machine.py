@@ -8,7 +8,7 @@ import platform
 from dataclasses import asdict, dataclass
 from typing import Any
 
-_PACKAGES = ("unlearnspn", "numpy", "scikit-learn", "scipy", "pandas")
+_PACKAGES = ("unlearnspn", "numpy", "scikit-learn", "scipy", "pandas", "pyarrow", "dask", "distributed")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import defaults, exactness, first_use, synthetic
+from benchmarks import cluster, defaults, exactness, first_use, synthetic
 from benchmarks.commands import app
 from benchmarks.datasets import ADULT, FLIGHTS
 from benchmarks.first_use import process
@@ -56,6 +56,35 @@ def test_scale():
     assert sections["training"]["rows"][0]["peak_gib"]["value"] > 0
     assert "1,000 by 5: equal to a fresh fit after each removal and each batch" in output
     assert_drawn("scale")
+
+
+def test_cluster(monkeypatch):
+    pytest.importorskip("distributed")
+    in_a_new_process = cluster.run._in_a_new_process
+
+    def run_most_here(function, *arguments):
+        is_local = function is not cluster.run.learn_on_workers
+        return function(*arguments) if is_local else in_a_new_process(function, *arguments)
+
+    monkeypatch.setattr(cluster.run, "_in_a_new_process", run_most_here)
+    output, sections = run("cluster", "--sizes", "1e3", "--columns", "5", "--workers", "1", "--removals", "2")
+    local, shared = sections["training"]["rows"]
+    assert (local["where"], shared["where"]) == ("local", "1 worker")
+    assert shared["times_local"]["value"] == pytest.approx(shared["total_s"] / local["total_s"])
+    (sent,) = sections["traffic"]["rows"]
+    assert 0 < sent["round_kb"] < sent["most_kb"] < 1e3 * sent["total_mb"]
+    assert sent["rounds"] > 10
+    assert all(row["median_ms"] > 0 and row["verify_s"] > 0 for row in sections["requests"]["rows"])
+    assert "growth" not in sections
+    assert "2 removals one by one" in output
+    assert_drawn("cluster")
+
+
+def test_a_cluster_needs_dask(monkeypatch):
+    monkeypatch.setattr("benchmarks.extras.find_spec", lambda name: None)
+    result = runner.invoke(app, ["cluster", "--quick", "--no-files", "--no-progress"])
+    assert result.exit_code == 2
+    assert "dask, distributed, pyarrow are not installed: pip install 'unlearnspn[dask]'" in result.stderr
 
 
 def test_quality(folder):

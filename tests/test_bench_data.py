@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.cluster.table import N_FILES, some_of, whole_of, write_table
 from benchmarks.coded import coded
 from benchmarks.datasets import FLIGHTS, DataMissingError, load, split_missing
 from benchmarks.generated import CHUNK, generate
 from benchmarks.quality.splits import load_splits, names_in
+from benchmarks.scale.plan import Case
 
 
 def test_a_generated_table_is_a_function_of_columns_and_seed():
@@ -29,6 +31,13 @@ def test_a_generated_table_is_mixed_dependent_and_has_missing_cells():
     assert missing.drop(missing.index[3::4]).sum() == 0
     correlations = np.abs(frame.select_dtypes("number").corr().to_numpy()[np.triu_indices(10, 1)])
     assert np.median(correlations) > 0.1
+
+
+def test_a_table_in_parquet_files(tmp_path):
+    write_table(Case("generated", 1500, 6), tmp_path)
+    assert len(list(whole_of(tmp_path).iterdir())) == len(list(some_of(tmp_path).iterdir())) == N_FILES
+    pd.testing.assert_frame_equal(pd.read_parquet(whole_of(tmp_path)), generate(1500, 6).frame)
+    pd.testing.assert_frame_equal(pd.read_parquet(some_of(tmp_path)), generate(1000, 6).frame)
 
 
 def test_files_become_tables_of_the_right_kinds(tmp_path):

@@ -7,8 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from rich.console import Console
 
+from benchmarks.checking import Digests, NotRetrainedError
+from benchmarks.cluster.learning import Learning, Traffic
+from benchmarks.cluster.plan import Plan as ClusterPlan
+from benchmarks.cluster.plan import is_verified
+from benchmarks.cluster.run import cluster_row, growth_rows, local_row, request_row, require_same, traffic_row
 from benchmarks.figures import Figure, at_least, at_most, times
 from benchmarks.first_use.run import removal_cells
 from benchmarks.machine import Machine
@@ -73,6 +79,73 @@ def test_a_large_table():
     assert (asked["first_percent"], asked["next_ms"], asked["next_percent"]) == (20.0, 500.0, 1.0)
     small = removal_row(Case("generated", 10**4, 50), growth)
     assert not any(isinstance(cell, Figure) and cell.target for cell in small.values())
+
+
+def learning(seconds, peak, worker_peaks=(), traffic=None, left="left"):
+    fitted = Digests("model", "state")
+    return Learning(
+        1.0, seconds - 1.0, peak, list(worker_peaks), traffic, fitted, [0.3, 0.1, 0.2], Digests("m", left), 4.0, None
+    )
+
+
+def test_a_cluster_is_compared_with_one_process():
+    huge, gib = Case("generated", 10**7, 20), 2**30
+    local = learning(10.0, 4 * gib)
+    shared = learning(14.0, gib, [2 * gib, 3 * gib], Traffic(100, 900_000, 70_000))
+    row = cluster_row(huge, 2, shared, local)
+    assert (row["times_local"].value, row["times_local"].reached) == (1.4, True)
+    assert (row["percent_of_peak"].value, row["percent_of_peak"].reached) == (75.0, False)
+    sent = traffic_row(huge, 2, shared)
+    assert [sent[key] for key in ("rounds", "round_kb", "most_kb", "total_mb")] == [100, 9.0, 70.0, 0.9]
+    assert (row["peak_gib"], row["worker_peaks"], row["worker_gib"]) == (1.0, "2.00, 3.00", 3.0)
+    for case, n_workers in ((huge, 1), (Case("generated", 10**6, 20), 2), (Case("generated", 10**7, 50), 2)):
+        other = cluster_row(case, n_workers, shared, local)
+        assert [other[key].target for key in ("times_local", "percent_of_peak")] == [None, None]
+    assert local_row(huge, local)["total_s"] == 10.0
+    asked = request_row(huge, 2, shared)
+    assert (asked["median_ms"], asked["worst_ms"], asked["derive_s"], asked["verify_s"]) == (200.0, 300.0, 4.0, None)
+
+
+def test_peaks_are_left_out_where_the_system_does_not_tell():
+    case = Case("generated", 1000, 5)
+    rows = [
+        cluster_row(case, 1, learning(2.0, None, [None]), learning(2.0, None)),
+        local_row(case, learning(2.0, None)),
+    ]
+    assert not {"peak_gib", "worker_peaks", "worker_gib", "percent_of_peak"} & {key for row in rows for key in row}
+
+
+def test_bytes_a_round_are_compared_between_sizes():
+    sent = {(1000, 1): 10, (10_000, 1): 300, (100_000, 1): 450, (10**6, 1): 400, (10_000, 2): 400, (100_000, 2): 900}
+    found = {
+        (Case("generated", n_rows, 5), n_workers): learning(2.0, None, traffic=Traffic(2, 2 * n_bytes, n_bytes))
+        for (n_rows, n_workers), n_bytes in sent.items()
+    }
+    one, two = growth_rows(found)
+    assert (one["what"], one["where"]) == ("10,000 to 1,000,000 rows by 5", "1 worker")
+    assert (one["times"].value, one["times"].reached) == (1.5, True)
+    assert (two["where"], two["times"].value, two["times"].reached) == ("2 workers", 2.25, False)
+    assert growth_rows({key: found[key] for key in list(found)[:2]}) == []
+
+
+def test_a_cluster_must_give_the_local_model():
+    require_same(learning(1.0, None), learning(9.0, None), "here")
+    with pytest.raises(NotRetrainedError, match="here: after the removals the digest of the state"):
+        require_same(learning(1.0, None, left="other"), learning(1.0, None), "here")
+
+
+def test_which_tables_a_cluster_learns():
+    plan = ClusterPlan.of(None, None, None, None, False)
+    assert [(str(case), is_verified(case)) for case in plan.cases] == [
+        ("100,000 by 20", True),
+        ("1,000,000 by 20", True),
+        ("10,000,000 by 20", False),
+    ]
+    assert plan.parameters()["workers"] == [1, 2]
+    assert [case.n_rows for case in ClusterPlan.of(None, None, "3", 5, True).cases] == [10_000, 100_000]
+    for options, words in (((None, None, "0"), "at least one worker"), (("x", None, None), "no list of numbers")):
+        with pytest.raises(typer.BadParameter, match=words):
+            ClusterPlan.of(*options, None, True)
 
 
 def test_rates_are_compared_with_ours():

@@ -1,9 +1,13 @@
 """What is timed is checked, and what is compared is comparable."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.checking import NotRetrainedError
+from benchmarks.cluster.learning import Task, learn_here
+from benchmarks.cluster.table import write_table
 from benchmarks.generated import generate
 from benchmarks.paper import removal, training
 from benchmarks.paper.floors import deviation_floors
@@ -45,6 +49,19 @@ def test_removals_and_batches_of_a_growing_table_are_checked(monkeypatch, what, 
     leave_undone(monkeypatch, before + 2, lambda ids: len(ids) == n_ids)
     with pytest.raises(NotRetrainedError, match=f"after {what} 2"):
         measure_growth(Case("generated", 1500, 5), removals=2, batches=2, batch_share=0.01)
+
+
+def test_a_cluster_model_has_to_verify(tmp_path, monkeypatch):
+    write_table(Case("generated", 1200, 5), tmp_path)
+    task = Task(tmp_path, leaving=(3, 700), verify=True)
+    learning = learn_here(task)
+    assert learning.fitted != learning.left
+    assert learning.verify > 0
+    assert len(learning.unlearn) == 2
+    assert learn_here(replace(task, verify=False)).verify is None
+    monkeypatch.setattr(SPN, "verify", lambda self: False)
+    with pytest.raises(NotRetrainedError, match="does not verify"):
+        learn_here(task)
 
 
 @pytest.mark.parametrize("make", [SPN, SPN.from_paper])

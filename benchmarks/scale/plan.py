@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from benchmarks.datasets import Dataset, load, split_missing
 from benchmarks.generated import generate
+from benchmarks.options import read_numbers
 from unlearnspn import SPN
 
 FROM_ELSEWHERE = ("adult", "flights")
@@ -73,9 +72,10 @@ class Plan:
         if quick:
             left_out += [f"{name} is not part of a quick run" for name in names]
             names = []
-        widths = _read_numbers(columns or ("20" if quick else "50"), "--columns", 5, "five columns")
+        widths = read_numbers(columns or ("20" if quick else "50"), "--columns", 5, "a table has at least five columns")
         usual = "1e3,1e4" if quick else "1e4,1e5,1e6"
-        rows = _read_numbers(sizes or (usual if len(widths) == 1 else "2e3"), "--sizes", 1000, "1,000 rows")
+        usual = usual if len(widths) == 1 else "2e3"
+        rows = read_numbers(sizes or usual, "--sizes", 1000, "a table has at least 1,000 rows")
         cases = [Case(name, folder=folder) for name in names]
         cases += [Case("generated", n_rows, n_columns) for n_rows in rows for n_columns in widths]
         removals = removals or (50 if quick else cls.removals)
@@ -87,18 +87,3 @@ class Plan:
         cases = [{key: value for key, value in asdict(case).items() if key != "folder"} for case in self.cases]
         names = ("removals", "batches", "batch_share", "min_rows")
         return {"tables": cases, **{name: getattr(self, name) for name in names}}
-
-
-def _read_numbers(text: str, option: str, least: int, what: str) -> list[int]:
-    """Read numbers of rows or columns, in increasing order.
-
-    >>> _read_numbers("1e5, 10000", "--sizes", 1000, "1,000 rows")
-    [10000, 100000]
-    """
-    try:
-        numbers = sorted({int(float(part)) for part in text.split(",")})
-    except ValueError as error:
-        raise typer.BadParameter(f"{text!r} is no list of numbers, as in 1e4,1e5", param_hint=option) from error
-    if numbers[0] < least:
-        raise typer.BadParameter(f"a table has at least {what}", param_hint=option)
-    return numbers
