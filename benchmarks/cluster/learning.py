@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 import pandas as pd
 
 from benchmarks.checking import Digests, NotRetrainedError
-from benchmarks.cluster.table import some_of, whole_of
 from benchmarks.memory import peak_bytes
 from benchmarks.timing import Stopwatch
 from unlearnspn import SPN
@@ -103,9 +102,8 @@ def learn_on_workers(task: Task, n_workers: int) -> Learning:
 
 def learn(place: Place, task: Task) -> Learning:
     """Read, fit, remove records one by one, derive the circuit, and verify if that is asked for."""
-    _load_modules(place, some_of(task.folder))
     with Stopwatch() as reading:
-        table = place.read(whole_of(task.folder))
+        table = place.read(task.folder)
     with Stopwatch() as fitting:
         spn = SPN().fit(table)
     peak, worker_peaks, traffic, fitted = peak_bytes(), place.worker_peaks(), place.traffic_of(spn), Digests.of(spn)
@@ -126,13 +124,6 @@ def learn(place: Place, task: Task) -> Learning:
         deriving.seconds,
         verifying,
     )
-
-
-def _load_modules(place: Place, folder: Path) -> None:
-    """Learn from a few rows, for modules are loaded when they are needed first, here and by workers."""
-    spn = SPN().fit(place.read(folder))
-    spn.unlearn([0])
-    spn.to_circuit()
 
 
 def _remove(spn: SPN, name: int) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import dask.dataframe as dd
 from distributed import Client, LocalCluster
@@ -14,7 +13,6 @@ from distributed import Client, LocalCluster
 from benchmarks.cluster.learning import Traffic
 from benchmarks.memory import peak_bytes
 from unlearnspn import SPN
-from unlearnspn.cluster import dask_tables
 from unlearnspn.cluster.dask_shards import DaskShards
 
 
@@ -32,7 +30,6 @@ def open_cluster(n_workers: int) -> Iterator[OnWorkers]:
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
         ) as cluster,
         Client(cluster) as client,
-        patch.object(dask_tables, "DaskShards", _WeighedShards),
     ):
         client.wait_for_workers(n_workers)
         yield OnWorkers(client)
@@ -55,17 +52,5 @@ class OnWorkers:
     def traffic_of(self, spn: SPN) -> Traffic | None:
         """Return what went to and fro so far."""
         model: Any = spn._model
-        shards: _WeighedShards = model.records.shards
+        shards: DaskShards = model.records.shards
         return Traffic(shards.n_rounds, shards.n_bytes, shards.most_bytes)
-
-
-class _WeighedShards(DaskShards):
-    """Shards that know how many bytes the largest round had."""
-
-    most_bytes = 0
-
-    def _call_all(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        before = self.n_bytes
-        answers = super()._call_all(calls)
-        self.most_bytes = max(self.most_bytes, self.n_bytes - before)
-        return answers

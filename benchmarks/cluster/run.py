@@ -193,7 +193,7 @@ def _training_section() -> Section:
         f"SPN().fit of a folder of {N_FILES} Parquet files, in a process of its own; local: read by pandas, and that "
         "process's peak. On a cluster of processes of this machine, with one thread each, workers read as part of the "
         "fit; the peak is the coordinator's (with the scheduler), and beside it stand each worker's. The largest of "
-        "these is compared with the local peak. Starting the cluster and loading modules is not counted. Both digests "
+        "these is compared with the local peak. Starting the cluster is not counted, loading modules is. Both digests "
         "are those of the local model, after the fit and after the removals.",
     ]
     return Section("training", "Reading and training", columns, notes=notes)

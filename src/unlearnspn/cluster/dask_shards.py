@@ -99,8 +99,8 @@ class DaskShards:
         self.steps = Steps()
         self._lock = Lock()
         self._lost = ""
-        #: How many rounds there were, and how many bytes went to shards and came back.
-        self.n_rounds = self.n_bytes = 0
+        #: How many rounds there were, how many bytes went to shards and came back, and how many in the largest round.
+        self.n_rounds = self.n_bytes = self.most_bytes = 0
 
     @property
     def number(self) -> int:
@@ -169,8 +169,9 @@ class DaskShards:
         except Exception as error:
             self.give_up(f"a worker of the cluster was lost, with the records that it held ({error})")
             raise WorkerLostError(f"{self._lost}: load the model from its folder, or fit it again") from error
-        self.n_bytes += sum(len(answer) for answer in answers.values())
-        self.n_bytes += sum(len(argument) for _, *own in calls.values() for argument in own if type(argument) is bytes)
+        sent = (argument for _, *own in calls.values() for argument in own if type(argument) is bytes)
+        n_bytes = sum(map(len, answers.values())) + sum(map(len, sent))
+        self.n_bytes, self.most_bytes = self.n_bytes + n_bytes, max(self.most_bytes, n_bytes)
         found = {number: pickle.loads(answer) for number, answer in answers.items()}
         for answer in found.values():
             if isinstance(answer, _Failure):
