@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from faulty_clusters import Kill, in_time, running_cluster, wait_for_all, worker_pids
+from remains import masked, remains_in
 from shards import fit_in_shards, load_in_shards
 from unlearnspn import SPN
 from unlearnspn.cluster import folder as folders
@@ -398,6 +399,26 @@ def test_a_shard_cannot_carry_out_what_others_have(tmp_path, monkeypatch, kind, 
     assert circuit is None or circuit == local.circuit_
     if is_kept:
         assert load_in_shards(path, 2).digests[1] == local.state_digest()
+
+
+@pytest.mark.parametrize("kind", ["learn", "rectify"])
+def test_a_shard_cannot_get_ready(shared, tmp_path, monkeypatch, kind):
+    """Others are ready by then, and hold what is not to come."""
+    request, shards = Request.of(kind, seed=8), shared._model.records.shards._shards
+    request.came["town"] = "Suhl"
+    with monkeypatch.context() as patched:
+        patched.setattr(Shard, "prepare", failing(Shard.prepare, nth_call(1), MemoryError("there is no more")))
+        with pytest.raises(MemoryError):
+            request.ask(shared)
+    assert not remains_in([shards], masked({"town": [b"Suhl"]}))
+    assert shared.state_digest() == local_digest(TABLE)
+    assert shared.verify()
+    assert_no_leftovers(tmp_path / "model")
+    request.ask(shared)
+    assert remains_in([shards], masked({"town": [b"Suhl"]}))
+    after = local_digest(request.carried_out(TABLE))
+    assert shared.state_digest() == load_in_shards(tmp_path / "model", 2).digests[1] == after
+    assert shared.verify()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -103,7 +103,7 @@ class SharedModel(Model):
             learner = _learner(settings, SharedHolder(fresh), fresh.encoding)
             root = learn_spn(learner, settings.root_place, fresh.rows)
         finally:
-            _tell_all(shards, "discard", (_NOBODY, records.encoding))
+            _tell_all(shards, "discard", (records.encoding,))
         return _digest(settings, learner, root)
 
     def snapshot(self) -> Model:
@@ -213,11 +213,7 @@ class SharedRequest(Request):
         records = self.model.records
         try:
             if self.staged.plus.size or self.recoded or self.staged.encoding is not records.encoding:
-                plus = records.by_shard(self.staged.plus)
-                records.shards.tell(
-                    "discard",
-                    {shard: (plus.get(shard, _NOBODY), records.encoding) for shard in range(records.shards.number)},
-                )
+                _tell_all(records.shards, "discard", (records.encoding,))
         finally:
             self.model.look_anew()
 

@@ -173,12 +173,18 @@ class PartRecords(Records):
         rows = self._reserve(len(raw.ids))
         if len(self.partition) < self.capacity:
             self.partition = np.concatenate([self.partition, np.zeros(self.capacity - len(self.partition), np.int64)])
-        self.encoding = encoding
+        try:
+            self._write(rows, raw, partitions, encoding)
+        except BaseException:
+            self.give_back(rows)
+            raise
+        return rows
+
+    def _write(self, rows: Rows, raw: RawRecords, partitions: Counts, encoding: Encoding) -> None:
         self._size_levels(encoding.most_categories)
         self.keys[rows], self.ids[rows], self.partition[rows] = record_keys(raw.ids), raw.ids, partitions
         self.values[rows], self.levels[rows] = raw.values, raw.levels
         self._write_codes(rows, encoding.coders)
-        return rows
 
     def occupy(self, rows: Rows) -> None:
         """Have everybody see the records of reserved slots."""

@@ -66,6 +66,8 @@ class Shard:
         self._read: list[ReadPart] = []
         self._learner: Learner | None = None
         self._everyone: Rows | None = None
+        #: Slots of records that a request brings.
+        self._coming = _NOBODY
         self._handles: dict[int, Rows] = {}
         self._searches: dict[int, _SeedSearch] = {}
 
@@ -295,12 +297,11 @@ class Shard:
 
     def prepare(self, encoding: Encoding, raw: RawRecords | None, partitions: Counts) -> Rows:
         """Get ready for another encoding with the same codes, and for records that come; return their slots."""
-        rows = _NOBODY
         if raw is not None:
-            rows = self.records.reserve(raw, partitions, encoding)
+            self._coming = self.records.reserve(raw, partitions, encoding)
         self.records.encoding = encoding
         self._renew(self.records)
-        return rows
+        return self._coming
 
     def store(self, path: str, generation: str, minus: Rows, plus: Rows, everything: bool) -> dict[int, StoredPart]:
         """Write the partitions that records leave or come to as new files, or all of them."""
@@ -327,13 +328,13 @@ class Shard:
             self._handles[number] = merged(staying, difference(coming, staying))
         self.records.occupy(plus)
         self.records.wipe(minus)
-        self._everyone = None
+        self._everyone, self._coming = None, _NOBODY
         self._renew(self.records)
 
-    def discard(self, plus: Rows, encoding: Encoding) -> None:
-        """Drop what was prepared."""
-        if plus.size:
-            self.records.give_back(plus)
+    def discard(self, encoding: Encoding) -> None:
+        """Drop what was prepared, if anything was."""
+        self.records.give_back(self._coming)
+        self._coming = _NOBODY
         self.records.encoding = encoding
         self._renew(self.records)
 
