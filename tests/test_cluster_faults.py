@@ -9,6 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client
 
 from faulty_clusters import Kill, in_time, running_cluster, wait_for_all, worker_pids
 from remains import masked, remains_in
@@ -181,7 +182,18 @@ def kill_during_load(client, saved, path, kill, monkeypatch):
 
 
 def test_a_fit_says_that_a_worker_was_lost(client, monkeypatch):
-    assert kill_during_fit(client, Kill(worker_pids(client)[0], 8, "before"), monkeypatch)
+    """It is lost while the other one waits for what it has to give, which Dask would do for ever."""
+    assert kill_during_fit(client, Kill(worker_pids(client)[0], "take", "before"), monkeypatch)
+
+
+def test_a_client_that_was_closed(client, saved, tmp_path):
+    path = shutil.copytree(saved, tmp_path / "model")
+    wait_for_all(client)
+    with Client(client.cluster, set_as_default=False) as other:
+        spn = SPN.load(path, client=other)
+    _, error = in_time(Request.of("batch", 1).ask, spn)
+    assert isinstance(error, WorkerLostError)
+    assert spn.state_digest() == local_digest(TABLE)
 
 
 @pytest.mark.parametrize(
