@@ -264,7 +264,7 @@ def failing(function, is_here, error):
     return called
 
 
-def no_space(*_):
+def no_space():
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -284,13 +284,13 @@ def second_part():
     return lambda path, *_: path.name.startswith("part-") and next(numbers) == 1
 
 
-def assert_unchanged_then_changed(shared, path, kind, monkeypatch, attribute, fault):
+def assert_unchanged_then_changed(shared, path, kind, monkeypatch, is_here):
     """Have a request fail; nothing has changed, and it succeeds when it is asked again."""
     request, before, files = Request.of(kind, seed=5), shared.state_digest(), files_in(path)
     after = local_digest(request.carried_out(TABLE))
     with monkeypatch.context() as patched:
-        patched.setattr(folders, attribute, fault)
-        with pytest.raises(StorageError, match=r"No space left|Input/output"):
+        patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
+        with pytest.raises(StorageError, match="No space left"):
             request.ask(shared)
     assert shared.state_digest() == before == local_digest(TABLE)
     assert files_in(path) == files
@@ -304,14 +304,12 @@ def assert_unchanged_then_changed(shared, path, kind, monkeypatch, attribute, fa
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_space_for_the_file_of_the_model(shared, tmp_path, monkeypatch, kind):
-    fault = failing(folders.write_file, is_model, no_space())
-    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, is_model)
 
 
 @pytest.mark.parametrize("kind", ["batch", "rectify"])
 def test_no_space_for_a_partition(shared, tmp_path, monkeypatch, kind):
-    fault = failing(folders.write_file, second_part(), no_space())
-    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, second_part())
 
 
 @pytest.mark.parametrize("n_failures", [1, 2])
@@ -447,18 +445,16 @@ def test_loading_sweeps_what_a_process_left_that_ended_too_early(shared, tmp_pat
     assert_no_leftovers(path)
 
 
-def test_a_folder_that_cannot_be_written_keeps_the_model_that_is_there(shared, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_here", [second_part(), is_model])
+def test_a_folder_that_cannot_be_written_keeps_the_model_that_is_there(shared, tmp_path, monkeypatch, is_here):
     path, files = tmp_path / "model", files_in(tmp_path / "model")
-    other = fit_in_shards(estimator(), [people(range(90), seed=9)], 1)
-    for is_here in (second_part(), is_model):
-        with monkeypatch.context() as patched:
-            patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
-            if is_here is not is_model:
-                other = fit_in_shards(estimator(), [people(range(45)), people(range(45, 90), seed=9)], 2)
-            with pytest.raises(StorageError, match="No space left"):
-                other.save(path)
-        assert files_in(path) == files
-        assert load_in_shards(path, 1).digests[1] == shared.state_digest()
+    other = fit_in_shards(estimator(), [people(range(45)), people(range(45, 90))], 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
+        with pytest.raises(StorageError, match="No space left"):
+            other.save(path)
+    assert files_in(path) == files
+    assert load_in_shards(path, 1).digests[1] == shared.state_digest()
     other.save(path)
     assert load_in_shards(path, 1).digests[1] == other.state_digest()
     assert_no_leftovers(path)
