@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from distributed import Client
 
-from faulty_clusters import Kill, in_time, running_cluster, wait_for_all, worker_pids
+from faulty_clusters import Kill, done_in_time, in_time, running_cluster, wait_for_all, worker_pids
 from remains import masked, remains_in
 from shards import fit_in_shards, load_in_shards
 from unlearnspn import SPN
@@ -98,12 +98,16 @@ def client():
 def saved(client, tmp_path_factory):
     """A folder with a model of the whole table, to be copied."""
     path = tmp_path_factory.mktemp("cluster") / "model"
-    fit_on(client).save(path)
+    done_in_time(lambda: fit_on(client).save(path))
     return path
 
 
 def fit_on(client):
     return estimator().fit(dd.from_pandas(TABLE, npartitions=N_PARTITIONS), ids="id")
+
+
+def load_on(client, path):
+    return SPN.load(path, client=client)
 
 
 def kill_during_fit(client, kill, monkeypatch):
@@ -117,8 +121,7 @@ def kill_during_fit(client, kill, monkeypatch):
     if error is None:
         assert spn.state_digest() == wanted
     wait_for_all(client, [kill.pid])
-    again, error = in_time(fit_on, client)
-    assert error is None, repr(error)
+    again = done_in_time(fit_on, client)
     assert again.state_digest() == wanted
     return came
 
@@ -129,8 +132,7 @@ def kill_during_request(client, saved, path, request, kill, monkeypatch):
     before, after = local_digest(TABLE), local_digest(request.carried_out(TABLE))
     assert before != after
     wait_for_all(client)
-    spn, error = in_time(lambda: SPN.load(path, client=client))
-    assert error is None, repr(error)
+    spn = done_in_time(load_on, client, path)
     assert len(spn._model.records.shards._actors) == 2
     kill.installed(monkeypatch)
     report, error = in_time(request.ask, spn)
@@ -143,21 +145,18 @@ def kill_during_request(client, saved, path, request, kill, monkeypatch):
     _, error = in_time(Request.of("removal", 99).ask, spn)
     assert isinstance(error, WorkerLostError), "whoever asks further must be told that a worker is lost"
     assert spn.state_digest() == (after if is_done else before)
-    circuit, error = in_time(circuit_if_there, spn)
-    assert error is None, repr(error)
+    circuit = done_in_time(circuit_if_there, spn)
     local = estimator().fit(request.carried_out(TABLE) if is_done else TABLE, ids="id")
     assert circuit is None or circuit == local.circuit_
     wait_for_all(client, [kill.pid])
-    loaded, error = in_time(lambda: SPN.load(path, client=client))
-    assert error is None, repr(error)
+    loaded = done_in_time(load_on, client, path)
     assert loaded.state_digest() == after if is_done else loaded.state_digest() in (before, after)
     assert_no_leftovers(path)
     if loaded.state_digest() == before:
-        _, error = in_time(request.ask, loaded)
-        assert error is None, repr(error)
+        done_in_time(request.ask, loaded)
     assert loaded.state_digest() == after
     assert_no_leftovers(path)
-    assert loaded.verify()
+    assert done_in_time(loaded.verify)
     shutil.rmtree(path)
     return came
 
@@ -167,14 +166,13 @@ def kill_during_load(client, saved, path, kill, monkeypatch):
     shutil.copytree(saved, path)
     wait_for_all(client)
     kill.installed(monkeypatch)
-    spn, error = in_time(lambda: SPN.load(path, client=client))
+    spn, error = in_time(load_on, client, path)
     came = kill.finish()
     assert error is None or isinstance(error, WorkerLostError), repr(error)
     if error is None:
         assert spn.state_digest() == local_digest(TABLE)
     wait_for_all(client, [kill.pid])
-    again, error = in_time(lambda: SPN.load(path, client=client))
-    assert error is None, repr(error)
+    again = done_in_time(load_on, client, path)
     assert again.state_digest() == local_digest(TABLE)
     assert_no_leftovers(path)
     shutil.rmtree(path)
@@ -190,7 +188,7 @@ def test_a_client_that_was_closed(client, saved, tmp_path):
     path = shutil.copytree(saved, tmp_path / "model")
     wait_for_all(client)
     with Client(client.cluster, set_as_default=False) as other:
-        spn = SPN.load(path, client=other)
+        spn = done_in_time(load_on, other, path)
     _, error = in_time(Request.of("batch", 1).ask, spn)
     assert isinstance(error, WorkerLostError)
     assert spn.state_digest() == local_digest(TABLE)
