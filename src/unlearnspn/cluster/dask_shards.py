@@ -157,7 +157,8 @@ class DaskShards:
     def give_up(self, reason: str) -> None:
         """Ask no more: what the shards hold is not what it should be."""
         self._lost = self._lost or reason
-        actors, self._actors, self._futures = self._actors, [], []
+        actors: list[Any] = self._actors
+        self._actors, self._futures = [], []
         for actor in actors:
             # An actor lives on until cycles that its calls leave behind here are collected.
             with suppress(Exception):  # it may be lost
