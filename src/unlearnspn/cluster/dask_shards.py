@@ -176,7 +176,9 @@ class DaskShards:
                 self._require_all()
 
     def _require_all(self) -> None:
-        """Raise if a worker is known to be lost."""
+        """Raise if a worker is known to be lost, or the shards were let go meanwhile."""
+        if self._lost:
+            raise ConnectionError(self._lost)
         for number, future in enumerate(self._futures):
             if future.status != "finished":
                 raise ConnectionError(f"shard {number} is {future.status}")
