@@ -63,6 +63,14 @@ def in_time(act, *arguments):
     return (found or [None])[0], (raised or [None])[0]
 
 
+def done_in_time(act, *arguments):
+    """Do something in a thread; return what it returns, raise what it raises, and fail if it takes for ever."""
+    found, error = in_time(act, *arguments)
+    if error is not None:
+        raise error
+    return found
+
+
 class Kill:
     """Kills a worker when shards are called for the k-th time, or by a method for the first time.
 

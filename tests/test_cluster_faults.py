@@ -9,8 +9,10 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client
 
-from faulty_clusters import Kill, in_time, running_cluster, wait_for_all, worker_pids
+from faulty_clusters import Kill, done_in_time, in_time, running_cluster, wait_for_all, worker_pids
+from remains import masked, remains_in
 from shards import fit_in_shards, load_in_shards
 from unlearnspn import SPN
 from unlearnspn.cluster import folder as folders
@@ -96,12 +98,16 @@ def client():
 def saved(client, tmp_path_factory):
     """A folder with a model of the whole table, to be copied."""
     path = tmp_path_factory.mktemp("cluster") / "model"
-    fit_on(client).save(path)
+    done_in_time(lambda: fit_on(client).save(path))
     return path
 
 
 def fit_on(client):
     return estimator().fit(dd.from_pandas(TABLE, npartitions=N_PARTITIONS), ids="id")
+
+
+def load_on(client, path):
+    return SPN.load(path, client=client)
 
 
 def kill_during_fit(client, kill, monkeypatch):
@@ -115,8 +121,7 @@ def kill_during_fit(client, kill, monkeypatch):
     if error is None:
         assert spn.state_digest() == wanted
     wait_for_all(client, [kill.pid])
-    again, error = in_time(fit_on, client)
-    assert error is None, repr(error)
+    again = done_in_time(fit_on, client)
     assert again.state_digest() == wanted
     return came
 
@@ -127,8 +132,7 @@ def kill_during_request(client, saved, path, request, kill, monkeypatch):
     before, after = local_digest(TABLE), local_digest(request.carried_out(TABLE))
     assert before != after
     wait_for_all(client)
-    spn, error = in_time(lambda: SPN.load(path, client=client))
-    assert error is None, repr(error)
+    spn = done_in_time(load_on, client, path)
     assert len(spn._model.records.shards._actors) == 2
     kill.installed(monkeypatch)
     report, error = in_time(request.ask, spn)
@@ -141,21 +145,18 @@ def kill_during_request(client, saved, path, request, kill, monkeypatch):
     _, error = in_time(Request.of("removal", 99).ask, spn)
     assert isinstance(error, WorkerLostError), "whoever asks further must be told that a worker is lost"
     assert spn.state_digest() == (after if is_done else before)
-    circuit, error = in_time(circuit_if_there, spn)
-    assert error is None, repr(error)
+    circuit = done_in_time(circuit_if_there, spn)
     local = estimator().fit(request.carried_out(TABLE) if is_done else TABLE, ids="id")
     assert circuit is None or circuit == local.circuit_
     wait_for_all(client, [kill.pid])
-    loaded, error = in_time(lambda: SPN.load(path, client=client))
-    assert error is None, repr(error)
+    loaded = done_in_time(load_on, client, path)
     assert loaded.state_digest() == after if is_done else loaded.state_digest() in (before, after)
     assert_no_leftovers(path)
     if loaded.state_digest() == before:
-        _, error = in_time(request.ask, loaded)
-        assert error is None, repr(error)
+        done_in_time(request.ask, loaded)
     assert loaded.state_digest() == after
     assert_no_leftovers(path)
-    assert loaded.verify()
+    assert done_in_time(loaded.verify)
     shutil.rmtree(path)
     return came
 
@@ -165,14 +166,13 @@ def kill_during_load(client, saved, path, kill, monkeypatch):
     shutil.copytree(saved, path)
     wait_for_all(client)
     kill.installed(monkeypatch)
-    spn, error = in_time(lambda: SPN.load(path, client=client))
+    spn, error = in_time(load_on, client, path)
     came = kill.finish()
     assert error is None or isinstance(error, WorkerLostError), repr(error)
     if error is None:
         assert spn.state_digest() == local_digest(TABLE)
     wait_for_all(client, [kill.pid])
-    again, error = in_time(lambda: SPN.load(path, client=client))
-    assert error is None, repr(error)
+    again = done_in_time(load_on, client, path)
     assert again.state_digest() == local_digest(TABLE)
     assert_no_leftovers(path)
     shutil.rmtree(path)
@@ -180,7 +180,18 @@ def kill_during_load(client, saved, path, kill, monkeypatch):
 
 
 def test_a_fit_says_that_a_worker_was_lost(client, monkeypatch):
-    assert kill_during_fit(client, Kill(worker_pids(client)[0], 8, "before"), monkeypatch)
+    """It is lost while the other one waits for what it has to give, which Dask would do for ever."""
+    assert kill_during_fit(client, Kill(worker_pids(client)[0], "take", "before"), monkeypatch)
+
+
+def test_a_client_that_was_closed(client, saved, tmp_path):
+    path = shutil.copytree(saved, tmp_path / "model")
+    wait_for_all(client)
+    with Client(client.cluster, set_as_default=False) as other:
+        spn = done_in_time(load_on, other, path)
+    _, error = in_time(Request.of("batch", 1).ask, spn)
+    assert isinstance(error, WorkerLostError)
+    assert spn.state_digest() == local_digest(TABLE)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +262,7 @@ def failing(function, is_here, error):
     return called
 
 
-def no_space(*_):
+def no_space():
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -271,13 +282,13 @@ def second_part():
     return lambda path, *_: path.name.startswith("part-") and next(numbers) == 1
 
 
-def assert_unchanged_then_changed(shared, path, kind, monkeypatch, attribute, fault):
+def assert_unchanged_then_changed(shared, path, kind, monkeypatch, is_here):
     """Have a request fail; nothing has changed, and it succeeds when it is asked again."""
     request, before, files = Request.of(kind, seed=5), shared.state_digest(), files_in(path)
     after = local_digest(request.carried_out(TABLE))
     with monkeypatch.context() as patched:
-        patched.setattr(folders, attribute, fault)
-        with pytest.raises(StorageError, match=r"No space left|Input/output"):
+        patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
+        with pytest.raises(StorageError, match="No space left"):
             request.ask(shared)
     assert shared.state_digest() == before == local_digest(TABLE)
     assert files_in(path) == files
@@ -291,14 +302,12 @@ def assert_unchanged_then_changed(shared, path, kind, monkeypatch, attribute, fa
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_space_for_the_file_of_the_model(shared, tmp_path, monkeypatch, kind):
-    fault = failing(folders.write_file, is_model, no_space())
-    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, is_model)
 
 
 @pytest.mark.parametrize("kind", ["batch", "rectify"])
 def test_no_space_for_a_partition(shared, tmp_path, monkeypatch, kind):
-    fault = failing(folders.write_file, second_part(), no_space())
-    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, "write_file", fault)
+    assert_unchanged_then_changed(shared, tmp_path / "model", kind, monkeypatch, second_part())
 
 
 @pytest.mark.parametrize("n_failures", [1, 2])
@@ -400,6 +409,26 @@ def test_a_shard_cannot_carry_out_what_others_have(tmp_path, monkeypatch, kind, 
         assert load_in_shards(path, 2).digests[1] == local.state_digest()
 
 
+@pytest.mark.parametrize("kind", ["learn", "rectify"])
+def test_a_shard_cannot_get_ready(shared, tmp_path, monkeypatch, kind):
+    """Others are ready by then, and hold what is not to come."""
+    request, shards = Request.of(kind, seed=8), shared._model.records.shards._shards
+    request.came["town"] = "Suhl"
+    with monkeypatch.context() as patched:
+        patched.setattr(Shard, "prepare", failing(Shard.prepare, nth_call(1), MemoryError("there is no more")))
+        with pytest.raises(MemoryError):
+            request.ask(shared)
+    assert not remains_in([shards], masked({"town": [b"Suhl"]}))
+    assert shared.state_digest() == local_digest(TABLE)
+    assert shared.verify()
+    assert_no_leftovers(tmp_path / "model")
+    request.ask(shared)
+    assert remains_in([shards], masked({"town": [b"Suhl"]}))
+    after = local_digest(request.carried_out(TABLE))
+    assert shared.state_digest() == load_in_shards(tmp_path / "model", 2).digests[1] == after
+    assert shared.verify()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_loading_sweeps_what_a_process_left_that_ended_too_early(shared, tmp_path, monkeypatch, kind):
     path, request = tmp_path / "model", Request.of(kind, seed=6)
@@ -414,18 +443,16 @@ def test_loading_sweeps_what_a_process_left_that_ended_too_early(shared, tmp_pat
     assert_no_leftovers(path)
 
 
-def test_a_folder_that_cannot_be_written_keeps_the_model_that_is_there(shared, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_here", [second_part(), is_model])
+def test_a_folder_that_cannot_be_written_keeps_the_model_that_is_there(shared, tmp_path, monkeypatch, is_here):
     path, files = tmp_path / "model", files_in(tmp_path / "model")
-    other = fit_in_shards(estimator(), [people(range(90), seed=9)], 1)
-    for is_here in (second_part(), is_model):
-        with monkeypatch.context() as patched:
-            patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
-            if is_here is not is_model:
-                other = fit_in_shards(estimator(), [people(range(45)), people(range(45, 90), seed=9)], 2)
-            with pytest.raises(StorageError, match="No space left"):
-                other.save(path)
-        assert files_in(path) == files
-        assert load_in_shards(path, 1).digests[1] == shared.state_digest()
+    other = fit_in_shards(estimator(), [people(range(45)), people(range(45, 90))], 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "write_file", failing(folders.write_file, is_here, no_space()))
+        with pytest.raises(StorageError, match="No space left"):
+            other.save(path)
+    assert files_in(path) == files
+    assert load_in_shards(path, 1).digests[1] == shared.state_digest()
     other.save(path)
     assert load_in_shards(path, 1).digests[1] == other.state_digest()
     assert_no_leftovers(path)

@@ -21,6 +21,8 @@ from unlearnspn.cluster.shard import Shard
 from unlearnspn.errors import WorkerLostError
 
 _PROTOCOL = pickle.HIGHEST_PROTOCOL
+#: After so many seconds one looks whether it still makes sense to wait.
+_A_WHILE = 1.0
 
 
 class _Failure(NamedTuple):
@@ -35,6 +37,7 @@ class ShardActor:
     def __init__(self, number: int) -> None:
         self._shard = Shard(number)
         self._pieces: list[bytes] = []
+        self._is_closed = False
 
     def add(self, number: int, key: Any) -> bytes:
         """Take over the table of a partition, and its classes if there are any, which are on this worker."""
@@ -71,13 +74,23 @@ class ShardActor:
         asked = [
             self._own_piece(number) if place == number else giver.piece(number) for place, giver in enumerate(givers)
         ]
-        pieces = [pickle.loads(piece if isinstance(piece, bytes) else piece.result()) for piece in asked]
+        pieces = [pickle.loads(piece if isinstance(piece, bytes) else self._fetched(piece)) for piece in asked]
         return self.call(pickle.dumps((method, (*arguments, pieces)), _PROTOCOL))
 
-    def close(self) -> bytes:
-        """Hold nothing any more."""
-        self._shard, self._pieces = Shard(self._shard.number), []
+    async def close(self) -> bytes:
+        """Hold nothing any more, and wait for nobody; answered while this one works."""
+        self._shard, self._pieces, self._is_closed = Shard(self._shard.number), [], True
         return pickle.dumps(None, _PROTOCOL)
+
+    def _fetched(self, piece: Any) -> bytes:
+        """Wait for a piece; if the worker that has it is lost, Dask may wait for ever, and whoever comes next, too."""
+        while True:
+            try:
+                fetched: bytes = piece.result(timeout=_A_WHILE)
+                return fetched
+            except TimeoutError:
+                if piece.done() or self._is_closed or self not in get_worker().state.actors.values():
+                    raise
 
     def _own_piece(self, number: int) -> bytes:
         piece, self._pieces[number] = self._pieces[number], b""
@@ -143,16 +156,36 @@ class DaskShards:
 
     def close(self) -> None:
         """Let the shards go."""
-        self._lost = self._lost or "the model was closed"
-        for actor in self._actors:
-            # An actor lives on until cycles that its calls leave behind here are collected.
-            with suppress(Exception):  # it may be lost
-                actor.close()
-        self._actors, self._futures = [], []
+        self.give_up("the model was closed")
 
     def give_up(self, reason: str) -> None:
         """Ask no more: what the shards hold is not what it should be."""
         self._lost = self._lost or reason
+        actors: list[Any] = self._actors
+        self._actors, self._futures = [], []
+        for actor in actors:
+            # An actor lives on until cycles that its calls leave behind here are collected.
+            with suppress(Exception):  # it may be lost
+                actor.close()
+
+    def _awaited(self, answer: Any) -> bytes:
+        """Wait for an answer; Dask may wait for ever for that of a worker that is lost."""
+        while True:
+            try:
+                awaited: bytes = answer.result(timeout=_A_WHILE)
+                return awaited
+            except TimeoutError:
+                if answer.done():
+                    raise
+                self._require_all()
+
+    def _require_all(self) -> None:
+        """Raise if a worker is known to be lost, or the shards were let go meanwhile."""
+        if self._lost:
+            raise ConnectionError(self._lost)
+        for number, future in enumerate(self._futures):
+            if future.status != "finished":
+                raise ConnectionError(f"shard {number} is {future.status}")
 
     def _call_all(self, calls: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         if self._lost:
@@ -160,12 +193,13 @@ class DaskShards:
         self.n_rounds += 1
         answers: dict[int, Any] = {}
         try:
+            self._require_all()
             asked = {
                 number: getattr(self._actors[number], method)(*arguments)
                 for number, (method, *arguments) in calls.items()
             }
             for number, future in asked.items():
-                answers[number] = future.result()
+                answers[number] = self._awaited(future)
         except Exception as error:
             self.give_up(f"a worker of the cluster was lost, with the records that it held ({error})")
             raise WorkerLostError(f"{self._lost}: load the model from its folder, or fit it again") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 from weakref import finalize
@@ -19,7 +18,7 @@ from unlearnspn.cluster.revision import SharedRevision
 from unlearnspn.cluster.shared_records import SharedRecords
 from unlearnspn.clustering.by_class import Split
 from unlearnspn.coding import Encoding
-from unlearnspn.errors import NotOnAClusterError, WorkerLostError
+from unlearnspn.errors import NotOnAClusterError
 from unlearnspn.ids import RecordId
 from unlearnspn.independence.gtest import GTest
 from unlearnspn.model import Model, Request, Settings
@@ -174,10 +173,6 @@ class SharedModel(Model):
     def _stage(self, slots: Rows, change: Change) -> Staged:
         try:
             return super()._stage(slots, change)
-        except BaseException:
-            with suppress(WorkerLostError):  # which the error is already
-                _tell_all(self.records.shards, "discard", (self.records.encoding,))
-            raise
         finally:
             self._look_again()
 

@@ -193,7 +193,6 @@ class PartRecords(Records):
     def _take_raw(self, rows: Rows, raw: RawRecords, partitions: Counts, encoding: Encoding) -> None:
         if len(self.partition) < self.capacity:
             self.partition = np.concatenate([self.partition, np.zeros(self.capacity - len(self.partition), np.int64)])
-        self.encoding = encoding
         self._size_levels(encoding.most_categories)
         self.keys[rows], self.ids[rows], self.partition[rows] = record_keys(raw.ids), raw.ids, partitions
         self.values[rows], self.levels[rows] = raw.values, raw.levels

@@ -253,7 +253,12 @@ class SharedRecords(Records):
             part = RawRecords([raw.ids[p] for p in places], raw.values[places], raw.levels[places])
             partition = [homes[place][1] for place in places]
             parts[shard] = (staged.encoding, part if places else None, np.array(partition, np.int64))
-        for shard, rows in self.shards.tell("prepare", parts).items():
+        try:
+            prepared = self.shards.tell("prepare", parts)
+        except Exception:  # nobody but those that failed would drop what came
+            self.shards.tell("discard", dict.fromkeys(parts, (self.encoding,)))
+            raise
+        for shard, rows in prepared.items():
             slots = [slot for slot, (own, _) in zip(staged.plus.tolist(), homes, strict=True) if own == shard]
             self._origins.update((slot, (shard, row)) for slot, row in zip(slots, rows.tolist(), strict=True))
 
