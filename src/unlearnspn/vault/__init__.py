@@ -4,33 +4,53 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unlearnspn.vault.errors import DamagedVaultError, ReturningRecordError, VaultBusyError, VaultError
+    from unlearnspn.vault.desk import Desk
+    from unlearnspn.vault.errors import (
+        DamagedVaultError,
+        InboxError,
+        ReturningRecordError,
+        VaultBusyError,
+        VaultError,
+    )
     from unlearnspn.vault.held import HeldRecords
+    from unlearnspn.vault.inbox import Hold, InboxRequest, State, Wish
     from unlearnspn.vault.info import Info
     from unlearnspn.vault.outcome import Outcome
     from unlearnspn.vault.vault import Vault
 
 __all__ = [
     "DamagedVaultError",
+    "Desk",
     "HeldRecords",
+    "Hold",
+    "InboxError",
+    "InboxRequest",
     "Info",
     "Outcome",
     "ReturningRecordError",
+    "State",
     "Vault",
     "VaultBusyError",
     "VaultError",
+    "Wish",
 ]
 
 #: Imported when asked for: whoever reads the ledger, or tells errors apart, needs nothing of models.
 _MODULES = {
     "DamagedVaultError": "errors",
+    "Desk": "desk",
     "HeldRecords": "held",
+    "Hold": "inbox",
+    "InboxError": "errors",
+    "InboxRequest": "inbox",
     "Info": "info",
     "Outcome": "outcome",
     "ReturningRecordError": "errors",
+    "State": "inbox",
     "Vault": "vault",
     "VaultBusyError": "errors",
     "VaultError": "errors",
+    "Wish": "inbox",
 }
 
 

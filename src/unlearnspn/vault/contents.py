@@ -19,6 +19,7 @@ from unlearnspn.vault.drafts import Drafts, joined_column
 from unlearnspn.vault.errors import DamagedVaultError
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.guard import Guard
+from unlearnspn.vault.inbox import Inbox
 from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.pages import PageStore
 
@@ -38,6 +39,8 @@ class Contents:
     learned: Learned | None
     #: Under which the ledger commits to the present state; erased with it.
     nonce: bytes = field(default_factory=new_nonce, repr=False)
+    #: What people have asked for.
+    inbox: Inbox = field(default_factory=Inbox)
     _stored_charter: tuple[Form | None, bool] | None = None
 
     @classmethod
@@ -73,6 +76,10 @@ class Contents:
     def of_subject(self, subject: str) -> list[RecordId]:
         """Return the ids of a subject's records."""
         return (self.drafts if self.learned is None else self.learned).of_subject(subject)
+
+    def subjects_of(self, ids: Sequence[RecordId]) -> set[str]:
+        """Return whose records these are, which must be there."""
+        return {subject for part in self.find(ids) for subject in part.subjects if subject is not None}
 
     def find(self, ids: Sequence[RecordId]) -> Iterable[Batch]:
         """Yield the records with some ids, which must be there, in no particular order."""
@@ -145,6 +152,7 @@ class Contents:
             self.learned.save(store)
         store.save(_NONCE, np.frombuffer(self.nonce, np.uint8))
         self.guard.save(store)
+        self.inbox.save(store)
         store.finish()
 
     def _describe(self) -> dict[str, Any]:
@@ -164,9 +172,9 @@ class Contents:
                 learned = Learned.load(store, None if form is None else form.origin, components)
             else:
                 drafts = Drafts.load(store)
-            nonce = store.load(_NONCE).tobytes()
+            nonce, inbox = store.load(_NONCE).tobytes(), Inbox.load(store)
         except DamagedVaultError:
             raise
         except (StorageError, LookupError, TypeError, ValueError) as error:
             raise DamagedVaultError(f"{path} is damaged: {error}") from error
-        return cls(charter["vault"], guard, form, drafts, learned, nonce, (form, guard.is_on))
+        return cls(charter["vault"], guard, form, drafts, learned, nonce, inbox, (form, guard.is_on))

@@ -21,6 +21,10 @@ class ReturningRecordError(VaultError):
     """Ids or subjects that were removed before would come back, and the owner wants to be told."""
 
 
+class InboxError(VaultError):
+    """What is asked of a request in the inbox cannot be done; nothing was changed."""
+
+
 def not_fitted(message: str) -> Exception:
     """Return scikit-learn's error for a model that is not there yet; it is the only thing that a vault needs of it."""
     # Only now: its import takes longer than all else that a vault does.

@@ -9,7 +9,7 @@ from unlearnspn.certificates import Item, Kind
 from unlearnspn.errors import UnknownRecordError, listing
 from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.vault.contents import Contents
-from unlearnspn.vault.errors import ReturningRecordError
+from unlearnspn.vault.errors import InboxError, ReturningRecordError
 from unlearnspn.vault.forms import Batch, Form, read_subject
 
 
@@ -65,6 +65,15 @@ def require_held(contents: Contents, ids: Sequence[RecordId]) -> None:
     unknown = [item for item, there in zip(ids, contents.holds(ids), strict=True) if not there]
     if unknown:
         raise UnknownRecordError(f"there are no records with these ids: {listing(unknown)}")
+
+
+def refuse_held_back(contents: Contents, subjects: set[str]) -> None:
+    """Raise if the law has records kept that are to be removed."""
+    holds = contents.inbox.held(subjects)
+    if holds:
+        raise InboxError(
+            f"there is a legal hold on {listing(hold.subject for hold in holds)}: nothing was removed; lift it first"
+        )
 
 
 def refuse_returning(contents: Contents, batch: Batch, allowed: bool) -> None:

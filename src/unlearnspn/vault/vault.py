@@ -35,17 +35,25 @@ from unlearnspn.vault.auditing import audit_vault
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file, resolve
-from unlearnspn.vault.errors import VaultError, not_fitted
+from unlearnspn.vault.desk import Desk
+from unlearnspn.vault.errors import InboxError, VaultError, not_fitted
 from unlearnspn.vault.exports import write_circuit
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
 from unlearnspn.vault.home import Home, key_file, new_key_file, resolve_new
+from unlearnspn.vault.inbox import Inbox
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.ledger import SOFTWARE, Asked
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
-from unlearnspn.vault.requests import read_batch, records_to_remove, refuse_returning, require_held
+from unlearnspn.vault.requests import (
+    read_batch,
+    records_to_remove,
+    refuse_held_back,
+    refuse_returning,
+    require_held,
+)
 from unlearnspn.vault.sealed import read_envelopes
 
 M = TypeVar("M", bound=Callable[..., Any])
@@ -275,12 +283,15 @@ class Vault(Queries):
             return self._try_out(contents, names, None)
         key = self._home.require_writable()
         contents = self._home.contents()
-        before, settings = contents.commitments, contents.settings
+        before, settings, subjects = contents.commitments, contents.settings, contents.subjects_of(names)
+        refuse_held_back(contents, subjects)
         with self._changing():
             tell(progress, "revise", 0)
             report = contents.revise(names, None)
             contents.guard.note(items)
             commitment, openings = commit(items)
+            gone = {subject for subject in subjects if not contents.of_subject(subject)}
+            contents.inbox.forget(gone, set(names), asked, self._home.ledger.link.entry, commitment)
             counts = Counts(len(names), 0, len(contents))
             statement = state_removal(
                 self._home.ledger.link,
@@ -329,15 +340,22 @@ class Vault(Queries):
         ids: Any = None,
         subjects: Any = None,
         *,
+        within: Sequence[RecordId] | None = None,
         dry_run: bool = False,
         progress: Progress | None = None,
         request_id: str | None = None,
         operator: str | None = None,
     ) -> Outcome:
-        """Replace the values of existing records; the old ones are erased. Columns that the table lacks stay."""
+        """Replace the values of existing records; the old ones are erased. Columns that the table lacks stay.
+
+        With `within` nothing but these records may be in the table: those of one person, for one.
+        """
         contents, asked = self._home.contents(), Asked.now(request_id, operator)
         form, batch = read_batch(contents, table, ids, subjects, correction=True)
         require_held(contents, batch.ids)
+        if within is not None and not set(batch.ids) <= set(within):
+            others = [item for item in batch.ids if item not in set(within)]
+            raise InboxError(f"these are records of others, and nothing was changed: {listing(others)}")
         if dry_run:
             return self._try_out(contents, batch.ids, batch)
         return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
@@ -388,6 +406,11 @@ class Vault(Queries):
         return text if form is None else form.read_id(text)
 
     @_in_turn
+    def records_of(self, ids: Any = None, *, subject: Any = None) -> list[RecordId]:
+        """Return the ids of all records of a subject; or of some records, which must be there."""
+        return records_to_remove(self._home.contents(), ids, subject, "error")[0]
+
+    @_in_turn
     def access(self, ids: Any = None, *, subject: Any = None) -> HeldRecords:
         """Return what is held on a person: all records of a subject, or some by their ids, as they were read."""
         contents = self._home.contents()
@@ -435,6 +458,27 @@ class Vault(Queries):
         """
         self._home.contents()
         self._home.copy_to(resolve(path))
+
+    # -- requests of people ----------------------------------------------------------------------------------------
+
+    @property
+    def desk(self) -> Desk:
+        """The requests of the people whose records these are."""
+        return Desk(self)
+
+    @_in_turn
+    def inbox(self) -> Inbox:
+        """Return what people have asked for, for reading."""
+        return self._home.contents().inbox
+
+    @_in_turn
+    def change_inbox(self, change: Callable[[Inbox], T]) -> T:
+        """Change what is kept of requests, and store it; nothing is entered into the ledger."""
+        key = self._home.require_writable()
+        with self._changing():
+            changed = change(self._home.contents().inbox)
+            self._home.commit(None, [key])
+        return changed
 
     # -- evidence --------------------------------------------------------------------------------------------------
 
@@ -551,6 +595,7 @@ class Vault(Queries):
             contents.form = form
             report = contents.revise(minus, plus)
             counts = Counts(len(minus), len(plus.ids), len(contents))
+            contents.inbox.settle(asked, self._home.ledger.link.entry)
             tell(progress, "store", 0)
             certificate = self._commit(contents, action, asked, before, counts)
             tell(progress, "store", 1)
