@@ -19,7 +19,7 @@ PAGE = Path(__file__).with_name("api.md")
 _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
     "Estimators": (unlearnspn, ["SPN", "SPNEnsemble", "SPNClassifier", "SPNImputer"]),
     "Circuits": (unlearnspn, ["Circuit", "Range"]),
-    "Vaults": (unlearnspn.vault, ["Vault", "Info", "Outcome"]),
+    "Vaults": (unlearnspn.vault, ["Vault", "Desk", "InboxRequest", "Hold", "Info", "Outcome"]),
     "Leaves": (
         unlearnspn,
         ["Gaussian", "Exponential", "LogNormal", "Poisson", "Histogram", "Categorical", "Bernoulli", "ChowLiu"],
@@ -35,6 +35,8 @@ _GROUPS: dict[str, tuple[ModuleType, list[str]]] = {
             "UnseenCategoryWarning",
             "RecordIdError",
             "LastRecordError",
+            "NotOnAClusterError",
+            "WorkerLostError",
             "IdentifyingColumnWarning",
             "TextDatesWarning",
             "SameMembersWarning",

@@ -74,7 +74,7 @@ def test_filing_twice_under_one_id_is_one_request(vault):
 def test_access_and_correction(vault):
     filed(vault, "access", "q-2", subject="p-3")
     held = vault.desk.access("q-2", who="anna")
-    assert [row["customer"] for row in held.as_dicts()] == ["c-9", "c-10", "c-11"]
+    assert [row["customer"] for row in held.as_dicts()] == ["c-10", "c-11", "c-9"]
     assert vault.desk.get("q-2").state is State.DONE
     filed(vault, "correct", "q-3", subject="p-3")
     corrected = TABLE.loc[[9], ["customer", "age"]].assign(age=33.0)
@@ -206,7 +206,7 @@ def test_the_desk_forgets(tmp_path, how):
         left = {needle for needle in needles if needle in written_in(tmp_path)}
         assert not left
         requests = vault.desk.requests()
-        assert [request.state for request in requests] == [State.DONE, State.DONE, State.DENIED] or how != "subject"
+        assert [request.state for request in requests] == [State.DONE, State.DONE, State.DENIED]
         assert all(request.subject is None and not request.ids for request in requests)
         with pytest.raises(InboxError, match="somebody who was erased"):
             vault.desk.note("q-1", "it was Viktor", who="anna")
@@ -280,10 +280,9 @@ class Requests(RuleBasedStateMachine):
     def file(self, number, wish, key):
         subject, key = f"p-{number}", f"q-{key}"
         known = self.known.get(key)
-        if known is not None and known["subject"] not in (None, subject) or known and known["wish"] != wish:
-            if known["subject"] is not None:
-                with pytest.raises(InboxError):
-                    self.vault.desk.file(wish, subject=subject, who="a", request_id=key)
+        if known is not None and known["subject"] is not None and (known["subject"], known["wish"]) != (subject, wish):
+            with pytest.raises(InboxError):
+                self.vault.desk.file(wish, subject=subject, who="a", request_id=key)
             return
         self.vault.desk.file(wish, subject=subject, who="a", request_id=key)
         if known is None:

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
         InvalidEvidenceError,
         InvalidTableError,
         LastRecordError,
+        NotOnAClusterError,
         RecordIdError,
         SameMembersWarning,
         TextDatesWarning,
         UnseenCategoryWarning,
+        WorkerLostError,
     )
     from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
     from unlearnspn.independence import RDC, GTest
@@ -51,6 +53,7 @@ __all__ = [
     "InvalidTableError",
     "LastRecordError",
     "LogNormal",
+    "NotOnAClusterError",
     "Operation",
     "Poisson",
     "QKMeans",
@@ -67,6 +70,7 @@ __all__ = [
     "Vault",
     "VaultError",
     "Verification",
+    "WorkerLostError",
 ]
 __version__ = "0.1.0"
 
@@ -81,10 +85,12 @@ _NAMES_BY_MODULE = {
         "InvalidEvidenceError",
         "InvalidTableError",
         "LastRecordError",
+        "NotOnAClusterError",
         "RecordIdError",
         "SameMembersWarning",
         "TextDatesWarning",
         "UnseenCategoryWarning",
+        "WorkerLostError",
     ),
     "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),
     "independence": ("GTest", "RDC"),

@@ -86,9 +86,7 @@ class Desk:
         name = None if subject is None else read_subject(subject)
         records: Sequence[RecordId] = () if ids is None else read_ids(ids)
         wish = _read_wish(wish)
-        return self._vault.change_inbox(
-            lambda inbox: inbox.file(wish, name, records, who, received, request_id, note)
-        )
+        return self._vault.change_inbox(lambda inbox: inbox.file(wish, name, records, who, received, request_id, note))
 
     def verify_identity(self, request_id: str, *, who: str) -> InboxRequest:
         """Say that the requester is the person."""
@@ -137,9 +135,7 @@ class Desk:
             return self._done(request.entry)
         request = self._ready(request_id, Wish.ERASE)
         self._vault.change_inbox(lambda inbox: inbox.approve(request_id, ground, who))
-        return self._vault.unlearn(
-            **_person(request), request_id=request_id, operator=who, received=request.received
-        )
+        return self._vault.unlearn(**_person(request), request_id=request_id, operator=who, received=request.received)
 
     def access(self, request_id: str, *, who: str) -> HeldRecords:
         """Return all records of the person, and close the request."""

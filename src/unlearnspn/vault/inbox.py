@@ -123,7 +123,9 @@ class Inbox:
 
     def requests(self) -> list[InboxRequest]:
         """Return all requests; those that are due first come first, and what is closed last."""
-        return sorted(self._requests.by_key.values(), key=lambda request: (not request.is_open, request.due, request.id))
+        return sorted(
+            self._requests.by_key.values(), key=lambda request: (not request.is_open, request.due, request.id)
+        )
 
     def find(self, request_id: str) -> InboxRequest | None:
         """Return a request, if there is one with this id."""
@@ -140,9 +142,7 @@ class Inbox:
     def related(self, request: InboxRequest) -> list[InboxRequest]:
         """Return the other requests of the same person; open ones for the same are likely duplicates."""
         subjects = set() if request.subject is None else {request.subject}
-        return [
-            each for each in self.requests() if each.id != request.id and each.names(subjects, set(request.ids))
-        ]
+        return [each for each in self.requests() if each.id != request.id and each.names(subjects, set(request.ids))]
 
     def holds(self) -> list[Hold]:
         """Return the legal holds, by subject."""
