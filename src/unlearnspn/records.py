@@ -259,15 +259,19 @@ class Records:
                 self.keys[plus] = record_keys(ids)
                 self.ids[plus] = ids
                 self._refuse_collisions(lambda: self.keys[self.rows_after(minus, plus)])
-            encoding, totals = self._revise_encoding(minus, plus, table)
-            if table is not None:
-                self._write_codes(plus, encoding.coders)
-            multiset = self.multiset - self._digest(minus, self.encoding)
-            if plus.size:
-                multiset += self._digest(plus, encoding)
+            return self._staged(minus, plus, table, capacity)
         except BaseException:
             self._withdraw(plus, capacity)
             raise
+
+    def _staged(self, minus: Rows, plus: Rows, table: Table | None, capacity: int) -> Staged:
+        """Write the values of new records into their slots, and derive what will be true of all."""
+        encoding, totals = self._revise_encoding(minus, plus, table)
+        if table is not None:
+            self._write_codes(plus, encoding.coders)
+        multiset = self.multiset - self._digest(minus, self.encoding)
+        if plus.size:
+            multiset += self._digest(plus, encoding)
         return Staged(minus, plus, encoding, totals, multiset, capacity)
 
     def recoded(self, staged: Staged) -> Records:

@@ -217,13 +217,7 @@ class SharedRecords(Records):
         if ids:
             plus = np.array([self._slot_beside(key, leaving) for key in keys.tolist()], np.int64)
             self.keys[plus], self.ids[plus] = keys, ids
-        encoding, totals = self._revise_encoding(minus, plus, table)
-        if table is not None:
-            self._write_codes(plus, encoding.coders)
-        multiset = self.multiset - self._digest(minus, self.encoding)
-        if plus.size:
-            multiset += self._digest(plus, encoding)
-        staged = Staged(minus, plus, encoding, totals, multiset, capacity)
+        staged = self._staged(minus, plus, table, capacity)
         self._prepare(staged)
         return staged
 
