@@ -323,10 +323,6 @@ class Shard:
         rows = np.flatnonzero(self.records.live & np.isin(self.records.keys, keys))
         return list(zip(self.records.ids_of(rows), self.records.partition[rows].tolist(), strict=True))
 
-    def export(self, selection: Selection) -> RawRecords:
-        """Return records, with the levels of the encoding that holds."""
-        return self.records.raw(selection.rows(self))
-
     def n_by_partition(self) -> dict[int, int]:
         """Return how many records each partition has."""
         counts = np.bincount(self.records.partition[self.everyone])
