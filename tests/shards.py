@@ -34,14 +34,14 @@ def fit_in_shards(estimator, parts, n_shards, id_column="id", target=None):
     return estimator
 
 
-def load_in_shards(path, n_shards):
+def load_in_shards(path, n_shards, load=SharedModel.load):
     """Return the model that lies in a folder."""
-    return SharedModel.load(open_folder(path, ()), InProcessShards([Shard(number) for number in range(n_shards)]))
+    return load(open_folder(path, ()), InProcessShards([Shard(number) for number in range(n_shards)]))
 
 
 def estimator_in_shards(estimator_class, path, n_shards):
     """Return the estimator that lies in a folder."""
-    model, document = load_in_shards(path, n_shards), open_folder(path, ()).extra
+    model, document = load_in_shards(path, n_shards, estimator_class._load_engine), open_folder(path, ()).extra
     estimator = estimator_class(**document["parameters"])
     estimator._restore(model, document)
     return estimator

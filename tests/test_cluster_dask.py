@@ -94,7 +94,7 @@ def test_records_are_numbered_in_the_order_of_the_partitions(client):
     assert spn.ids_ == list(range(402))
 
 
-def test_a_classifier_and_an_ensemble(client):
+def test_a_classifier_and_an_ensemble(client, tmp_path):
     X, y = load_wine(return_X_y=True, as_frame=True)
     cut, classes = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
     classifier, local = SPNClassifier().fit(cut, classes), SPNClassifier().fit(X, y)
@@ -111,6 +111,10 @@ def test_a_classifier_and_an_ensemble(client):
         each.unlearn([3, 60, 170])
     assert_same(ensemble, local)
     assert ensemble.verify()
+    ensemble.save(tmp_path / "ensemble")
+    for each in (ensemble, local):
+        each.unlearn([4, 61])
+    assert_same(SPNEnsemble.load(tmp_path / "ensemble", client=client), local)
 
 
 def test_progress(client, capsys):

@@ -149,6 +149,14 @@ def test_ensembles(sequence, n_members, subsample):
         assert_like_local(Ensembles(sequence, n_members=n_members, subsample=subsample))
 
 
+@examples(25)
+@given(sequences(), st.integers(1, 4), st.sampled_from([0.05, 0.3, 0.7]))
+def test_folders_of_ensembles(sequence, n_members, subsample):
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore", SameMembersWarning)
+        assert_like_local(Ensembles(sequence, n_members=n_members, subsample=subsample), folder)
+
+
 @examples(30)
 @given(sequences(), st.integers(1, 4), st.booleans())
 def test_classifiers(sequence, n_classes, grows):

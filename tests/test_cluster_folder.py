@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shards import fit_in_shards, load_in_shards
-from unlearnspn import SPN
+from shards import estimator_in_shards, fit_in_shards, load_in_shards
+from unlearnspn import SPN, SPNEnsemble
 from unlearnspn.cluster.folder import MODEL
 from unlearnspn.storage import StorageError
 from unlearnspn.storage.container import Container, pack, unpack
@@ -113,3 +113,36 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
     with pytest.raises(StorageError, match="a file is there"):
         spn.save(tmp_path / "letter.txt")
     assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_an_ensemble_whose_disk_is_full_is_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "ensemble"
+    ensemble = SPNEnsemble(n_members=3, subsample=0.6, min_rows=20)
+    fit_in_shards(ensemble, [TABLE[:25], TABLE[25:40], TABLE[40:]], 2).save(path)
+    before, files = (ensemble.digest(), ensemble.state_digest()), sorted(file.name for file in path.iterdir())
+
+    def full(*arguments):
+        raise StorageError("cannot write: No space left on device")
+
+    for name in ("write_part", "write_file"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"unlearnspn.cluster.folder.{name}", full)
+            with pytest.raises(StorageError, match="No space left"):
+                ensemble.unlearn([3, 30, 55])
+        assert (ensemble.digest(), ensemble.state_digest()) == before
+        assert sorted(file.name for file in path.iterdir()) == files
+        assert estimator_in_shards(SPNEnsemble, path, 2).state_digest() == before[1]
+    values = [np.float64(TABLE["x"][place]).tobytes() for place in (3, 30, 55)]
+    assert all(any(value in file.read_bytes() for file in path.iterdir()) for value in values)
+    ensemble.unlearn([3, 30, 55])
+    assert not any(value in file.read_bytes() for file in path.iterdir() for value in values)
+    rest = TABLE.drop([3, 30, 55])
+    fresh = SPNEnsemble(n_members=3, subsample=0.6, min_rows=20).fit(rest, ids="id")
+    assert ensemble.state_digest() == fresh.state_digest()
+    assert estimator_in_shards(SPNEnsemble, path, 1).state_digest() == fresh.state_digest()
+    assert ensemble.verify()
+
+
+def test_a_folder_is_loaded_by_the_class_that_saved_it(folder):
+    with pytest.raises(StorageError, match="holds a SPN, not a SPNEnsemble"):
+        SPNEnsemble.load(folder, client=object())

@@ -205,7 +205,7 @@ class Ensemble:
         before = self.digests
         parts = _divide(self.subsampling, minus, ids, table)
         with Uninterrupted() as uninterrupted:
-            revised = self._revise_members(minus, parts, dry_run, uninterrupted)
+            revised = self._revise_members(minus, ids, parts, dry_run, uninterrupted)
             after = self._digest([each.digests for each in revised])
             if not dry_run:
                 self._adopt([each.member for each in revised], minus, ids, after)
@@ -222,26 +222,33 @@ class Ensemble:
         )
 
     def _revise_members(
-        self, minus: Sequence[RecordId], parts: Sequence[Part], dry_run: bool, uninterrupted: Uninterrupted
-    ) -> list[_Revised]:
+        self,
+        minus: Sequence[RecordId],
+        ids: Sequence[RecordId],
+        parts: Sequence[Part],
+        dry_run: bool,
+        uninterrupted: Uninterrupted,
+    ) -> list[Revised]:
         """Carry a request out in all members; if one fails, those before are as they were."""
-        revised: list[_Revised] = []
+        revised: list[Revised] = []
         begun: list[tuple[Model, tuple[str, str], Part]] = []
         leaving = self.held(minus) if minus else None
         try:
             with uninterrupted.except_here():
                 for number, (member, part) in enumerate(zip(self.members, parts, strict=True)):
                     if not part.minus and not part.ids:
-                        revised.append(_Revised(member, _digests_of(member)))
+                        revised.append(Revised(member, _digests_of(member)))
                     elif member is None:
                         fresh = self._learn_member(number, part)
-                        revised.append(_Revised(fresh, fresh.digests, learned=True))
+                        revised.append(Revised(fresh, fresh.digests, learned=True))
                     elif len(member.records) - len(part.minus) + len(part.ids) == 0:
-                        revised.append(_Revised(None, None))
+                        revised.append(Revised(None, None))
                     else:
                         begun.append((member, member.digests, part))
                         report = member.revise(*part, dry_run)
-                        revised.append(_Revised(member, (report.digest_after, report.state_digest_after), report))
+                        revised.append(Revised(member, (report.digest_after, report.state_digest_after), report))
+            if not dry_run:
+                self._make_durable(revised, minus, ids)
         except BaseException:
             # Removing what came and adding what went gives the very models from before: that is what they guarantee.
             for begun_member, before, part in begun:
@@ -249,6 +256,9 @@ class Ensemble:
                     begun_member.revise(*part.opposite(minus, leaving))
             raise
         return revised
+
+    def _make_durable(self, revised: Sequence[Revised], minus: Sequence[RecordId], ids: Sequence[RecordId]) -> None:
+        """Store what members are now, where an ensemble is kept in files."""
 
     def _learn_member(self, number: int, part: Part) -> Model:
         """Return a member that had no records before, learned from those that come."""
@@ -304,7 +314,7 @@ def _divide(
     return parts
 
 
-class _Revised(NamedTuple):
+class Revised(NamedTuple):
     """A member after a request, its digests, and what the request did in it."""
 
     member: Model | None
@@ -318,7 +328,7 @@ def _digests_of(member: Model | None) -> Digests:
     return None if member is None else member.digests
 
 
-def _summary(revised: Sequence[_Revised], **whole: Any) -> Report:
+def _summary(revised: Sequence[Revised], **whole: Any) -> Report:
     """Add the reports of the members up; operations that changed are named after their members."""
     reports = {number: each.report for number, each in enumerate(revised) if each.report is not None}
     return Report(

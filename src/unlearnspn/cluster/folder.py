@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unlearnspn.cluster.reading import ReadPart
+from unlearnspn.ensemble import Ensemble
 from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.model import Model, Settings
 from unlearnspn.records import Records
@@ -33,9 +34,13 @@ from unlearnspn.storage.files import PathLike, read_file, sync_folder, write_fil
 from unlearnspn.storage.models import describe_origin, read_description
 from unlearnspn.storage.records import pack_records, take_records
 from unlearnspn.storage.settings import describe_settings
+from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
 
 _KIND, _PART = "model in a folder", "partition"
-_NAMES = {"settings", "n_records", "string_ids", "digest", "state_digest", "origin", "extra", "partitions"}
+_NAMES = {
+    *("settings", "n_records", "string_ids", "digest", "state_digest", "origin", "extra", "partitions"),
+    "subsampling",
+}
 MODEL, _ENDING = "model.uspn", ".uspn"
 _GENERATION = re.compile(r"([1-9][0-9]*-[0-9a-f]{16})\.uspn")
 #: All that is ever written into the folder beside the file of the model, and what a crash leaves of attempts to.
@@ -83,8 +88,15 @@ class Folder:
         known = [int(part.name.split("-")[2]) for part in self.parts.values() if part.name]
         return f"{1 + max(known, default=0)}-{token_hex(8)}"
 
-    def write(self, model: Model, digests: tuple[str, str], n_records: int, parts: Mapping[int, StoredPart]) -> None:
-        """Have files that were written count from now on."""
+    def write(
+        self,
+        model: Model | Ensemble,
+        digests: tuple[str, str],
+        n_records: int,
+        parts: Mapping[int, StoredPart],
+        subsampling: Subsampling | None = None,
+    ) -> None:
+        """Have files that were written count from now on; an ensemble has a subsampling."""
         described = {
             "settings": describe_settings(model.settings),
             "n_records": n_records,
@@ -94,6 +106,7 @@ class Folder:
             "origin": describe_origin(model.origin),
             "extra": encode_with_blocks(self.document, "document"),
             "partitions": [[number, part.name, part.n_records] for number, part in sorted(parts.items())],
+            "subsampling": None if subsampling is None else [subsampling.n_members, subsampling.share],
         }
         with explained("write", self.path):
             if self._now() != self._said:
@@ -148,6 +161,11 @@ class Stored(NamedTuple):
     settings: Settings
     extra: dict[str, Any]
 
+    @property
+    def subsampling(self) -> Subsampling | None:
+        """How members of an ensemble draw their records; None for a model."""
+        return _read_subsampling(self.described["subsampling"], self.settings.seed)
+
 
 def open_folder(path: PathLike, components: Iterable[type]) -> Stored:
     """Read the file of a model, and delete what it does not name."""
@@ -164,6 +182,17 @@ def open_folder(path: PathLike, components: Iterable[type]) -> Stored:
             raise StorageError(f"the file {missing[0]!r} of a partition is missing")
     folder.sweep()
     return Stored(folder, described, settings, extra)
+
+
+def _read_subsampling(described: Any, seed: int) -> Subsampling | None:
+    if described is None:
+        return None
+    if not isinstance(described, list) or [type(item) for item in described] != [int, float]:
+        raise StorageError("the document does not say how members draw their records")
+    n_members, share = described
+    if not (0 < n_members <= MOST_MEMBERS and 0.0 < share <= 1.0):
+        raise StorageError(f"there cannot be {n_members} members with a share of {share}")
+    return Subsampling(seed, n_members, share)
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -143,17 +143,10 @@ class SharedModel(Model):
     @classmethod
     def load(cls, stored: Stored, shards: Shards) -> SharedModel:
         """Learn from the partitions of a folder, which are spread over the shards."""
-        described, settings = stored.described, stored.settings
-        parts, path = stored.folder.parts, str(stored.folder.path.absolute())
-        string_ids, n_records = described["string_ids"], described["n_records"]
-        owners = spread_evenly([part.n_records for part in parts.values()], shards.number)
-        own: list[dict[int, StoredPart]] = [{} for _ in range(shards.number)]
-        for (number, part), owner in zip(parts.items(), owners, strict=True):
-            own[owner][number] = part
-        shards.tell("load", {shard: (path, some, settings.schema, string_ids) for shard, some in enumerate(own)})
-        open_records(shards, settings, string_ids)
-        model = cls.gather(settings, shards, string_ids, n_records)
-        with explained("read", path):
+        described = stored.described
+        load_records(stored, shards)
+        model = cls.gather(stored.settings, shards, described["string_ids"], described["n_records"])
+        with explained("read", stored.folder.path):
             require_digests(described, *model.digests)
             model.origin = read_origin(described["origin"])
         model.folder = stored.folder
@@ -290,6 +283,18 @@ class SharedRequest(Request):
         model.moved, model.dropped = ([], _NOBODY), self.revision.dropped
         model.learner = self._learner
         model._derivation.forget(self.revision.outdated)
+
+
+def load_records(stored: Stored, shards: Shards) -> None:
+    """Have shards take over the partitions of a folder, each about as many records."""
+    parts, path = stored.folder.parts, str(stored.folder.path.absolute())
+    settings, string_ids = stored.settings, stored.described["string_ids"]
+    owners = spread_evenly([part.n_records for part in parts.values()], shards.number)
+    own: list[dict[int, StoredPart]] = [{} for _ in range(shards.number)]
+    for (number, part), owner in zip(parts.items(), owners, strict=True):
+        own[owner][number] = part
+    shards.tell("load", {shard: (path, some, settings.schema, string_ids) for shard, some in enumerate(own)})
+    open_records(shards, settings, string_ids)
 
 
 def require_supported(settings: Settings) -> None:

@@ -47,6 +47,8 @@ class SharedRecords(Records):
         self._guests: dict[int, int] = {}
         self._origins: dict[int, tuple[int, int]] = {}
         self._ends: Floats | None = None
+        #: Shard and partition of records that may come back to where they were.
+        self._former: dict[RecordId, tuple[int, int]] = {}
 
     @classmethod
     def gather(cls, schema: Schema, seed: int, n_bins: int, shards: Shards, string_ids: bool, n_records: int) -> Self:
@@ -262,9 +264,15 @@ class SharedRecords(Records):
             return []
         replaced = {self.ids[slot]: self._origins[slot] for slot in staged.minus.tolist()}
         known = self._partitions_of(list(replaced.values()))
-        ids = [self.ids[slot] for slot in staged.plus.tolist()]
-        fresh = iter(self._roomiest(sum(item not in replaced for item in ids)))
-        return [known[replaced[item]] if item in replaced else next(fresh) for item in ids]
+        homes = {**self._former, **{item: known[origin] for item, origin in replaced.items()}}
+        ids = self.ids_of(staged.plus)
+        fresh = iter(self._roomiest(sum(item not in homes for item in ids)))
+        return [homes[item] if item in homes else next(fresh) for item in ids]
+
+    def remember_homes(self, ids: Sequence[RecordId]) -> None:
+        """Have some records come back to where they are now, should they be taken out and put in again."""
+        parts = self.shards.ask([Ask("homes", (list(ids),))])[0] if ids else []
+        self._former = {item: (shard, number) for shard, part in enumerate(parts) for item, number in part}
 
     def _partitions_of(self, origins: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
         """Return shard and partition of some records."""
@@ -352,7 +360,7 @@ class SharedRecords(Records):
         fresh = type(self)(self.schema, self.seed, n_bins, self.shards, self.string_ids)
         fresh.encoding, fresh.totals, fresh.multiset, fresh.n_records = Encoding.of(coders), totals, multiset, n_records
         fresh.unusual, fresh._ends = [line.copy() for line in self.unusual], copy(self._ends)
-        fresh._origins = self._origins
+        fresh._origins, fresh._former = self._origins, self._former
         return fresh
 
 

@@ -40,6 +40,7 @@ from unlearnspn.tables.names import Label
 if TYPE_CHECKING:
     from unlearnspn.cluster.asking import Shards
     from unlearnspn.cluster.fitting import Opened
+    from unlearnspn.cluster.folder import Stored
     from unlearnspn.cluster.model import SharedModel
     from unlearnspn.cluster.reading import Reading
 
@@ -306,14 +307,19 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         model, document = (
             cls._gather_folder(path, components, client) if is_folder else cls._read_engine(path, components)
         )
-        if document.get("estimator") != cls.__name__:
-            raise StorageError(f"{path} holds a {document.get('estimator')}, not a {cls.__name__}")
+        cls._require_own(path, document)
         try:
             estimator = cls(**document["parameters"])
             estimator._restore(model, document)
         except (KeyError, TypeError, ValueError) as error:
             raise StorageError(f"{path} does not describe a {cls.__name__}: {error}") from error
         return estimator
+
+    @classmethod
+    def _require_own(cls, path: PathLike, document: Mapping[str, Any]) -> None:
+        """Raise unless what was saved is an estimator of this class."""
+        if document.get("estimator") != cls.__name__:
+            raise StorageError(f"{path} holds a {document.get('estimator')}, not a {cls.__name__}")
 
     @abstractmethod
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
@@ -324,10 +330,21 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Engine, dict[str, Any]]:
         """Read what was written."""
 
+    @classmethod
+    def _gather_folder(cls, path: PathLike, components: Iterable[type], client: Any) -> tuple[Engine, dict[str, Any]]:
+        """Read what was written into a folder."""
+        from unlearnspn.cluster.folder import open_folder  # noqa: PLC0415
+
+        tables = _dask_tables()
+        client = tables.find_client() if client is None else client
+        stored = open_folder(path, components)
+        cls._require_own(path, stored.extra)
+        return cls._load_engine(stored, tables.shards_on(client, len(stored.folder.parts))), stored.extra
+
     @staticmethod
     @abstractmethod
-    def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Engine, dict[str, Any]]:
-        """Read what was written into a folder."""
+    def _load_engine(stored: Stored, shards: Shards) -> Engine:
+        """Learn from the records of a folder, which shards are to load."""
 
     def _extra(self) -> dict[str, Any]:
         """Return what a file must hold beside model and parameters."""
@@ -474,14 +491,10 @@ class BaseSPN(BaseUnlearner):
         return read_model(path, components)
 
     @staticmethod
-    def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Model, dict[str, Any]]:
-        from unlearnspn.cluster.folder import open_folder  # noqa: PLC0415
+    def _load_engine(stored: Stored, shards: Shards) -> Model:
         from unlearnspn.cluster.model import SharedModel  # noqa: PLC0415
 
-        tables = _dask_tables()
-        client = tables.find_client() if client is None else client
-        stored = open_folder(path, components)
-        return SharedModel.load(stored, tables.shards_on(client, len(stored.folder.parts))), stored.extra
+        return SharedModel.load(stored, shards)
 
 
 def _dask_tables() -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from unlearnspn.clustering import Clustering
 from unlearnspn.ensemble import Ensemble
-from unlearnspn.errors import NotOnAClusterError, SameMembersWarning, warn_outside
+from unlearnspn.errors import SameMembersWarning, warn_outside
 from unlearnspn.estimators.density import DensityEstimator
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
@@ -21,7 +21,10 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import Table
 
 if TYPE_CHECKING:
+    from unlearnspn.cluster.asking import Shards
+    from unlearnspn.cluster.ensemble import SharedEnsemble
     from unlearnspn.cluster.fitting import Opened
+    from unlearnspn.cluster.folder import Stored
 
 
 class SPNEnsemble(DensityEstimator):
@@ -129,18 +132,25 @@ class SPNEnsemble(DensityEstimator):
         return ensemble
 
     def _write_engine(self, path: PathLike, document: Mapping[str, Any]) -> None:
-        write_ensemble(path, self._fitted(), document)
+        ensemble = self._fitted()
+        if type(ensemble) is Ensemble:
+            write_ensemble(path, ensemble, document)
+        else:
+            cast("SharedEnsemble", ensemble).save(path, document)
 
     @staticmethod
     def _read_engine(path: PathLike, components: Iterable[type]) -> tuple[Ensemble, dict[str, Any]]:
         return read_ensemble(path, components)
 
     def _gather_engine(self, opened: Opened) -> Ensemble:
-        from unlearnspn.cluster.ensemble import SharedEnsemble  # noqa: PLC0415
+        from unlearnspn.cluster.ensemble import GivenRecords, SharedEnsemble  # noqa: PLC0415
 
         subsampling = read_subsampling(self.n_members, self.subsample, opened.settings.seed)
-        return self._warned(SharedEnsemble.gather(opened, subsampling))
+        records = GivenRecords(opened.shards, opened.string_ids, opened.n_records)
+        return self._warned(SharedEnsemble.gather(records, opened.settings, subsampling))
 
     @staticmethod
-    def _gather_folder(path: PathLike, components: Iterable[type], client: Any) -> tuple[Ensemble, dict[str, Any]]:
-        raise NotOnAClusterError("ensembles on a cluster cannot be kept in a folder: fit them again")
+    def _load_engine(stored: Stored, shards: Shards) -> Ensemble:
+        from unlearnspn.cluster.ensemble import SharedEnsemble  # noqa: PLC0415
+
+        return SharedEnsemble.load(stored, shards)
