@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::Deprecat
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, protocol="inproc://"
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="inproc://"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -244,7 +244,7 @@ def test_processes(tmp_path):
     X = load_iris(as_frame=True).data
     X.to_parquet(tmp_path / "iris.parquet", row_group_size=40)
     with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
     ):
         spn, local = SPN(min_rows=20).fit(dd.read_parquet(tmp_path, split_row_groups=True)), SPN(min_rows=20).fit(X)
@@ -261,7 +261,7 @@ def test_the_command(client, tmp_path):
         table.iloc[number::3].to_parquet(tmp_path / "people" / f"{number}.parquet")
     source, model = str(tmp_path / "people"), str(tmp_path / "model")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, processes=False
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", processes=False
     ) as cluster:
         options = ("--cluster", cluster.scheduler_address, "--id", "customer", "--min-rows", "40")
         told = run_json("fit", source, "--model", model, *options)

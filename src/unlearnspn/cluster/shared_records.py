@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.records import Records, Staged, variable_key
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows
-from unlearnspn.tables import Column, Family, Table
+from unlearnspn.tables import Category, Column, Family, Table
 from unlearnspn.totals import Totals
 
 T = TypeVar("T")
@@ -342,10 +342,9 @@ class SharedRecords(Records):
         totals, coders, counts = staged.totals.copied(), list(staged.encoding.coders), []
         for v, coder in enumerate(staged.encoding.coders):
             if isinstance(coder, CategoricalCoder):
-                order = coder.canonical_codes
-                coders[v] = CategoricalCoder.learn(variable_key(v), coder.canonical_categories)
-                start = int(staged.encoding.level_starts[v])
-                counts.append(totals.level_counts[start + np.asarray(order, np.int64)])
+                fresh = coders[v] = CategoricalCoder.learn(variable_key(v), coder.canonical_categories)
+                before = coder.levels(cast("list[Category]", list(fresh.categories)))
+                counts.append(totals.level_counts[staged.encoding.level_starts[v] + before.astype(np.int64)])
         numeric = np.flatnonzero(self.is_numeric).tolist()
         for v, (coder, slack) in zip(numeric, self._ask_numbers(totals, n_bins, selection), strict=True):
             coders[v], totals.slack[v] = coder, slack
