@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from functools import partial
 
 import matplotlib.image
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import cluster, defaults, exactness, first_use, synthetic
+from benchmarks import cluster, cluster_exactness, defaults, exactness, first_use, synthetic
 from benchmarks.commands import app
 from benchmarks.datasets import ADULT, FLIGHTS
 from benchmarks.first_use import process
@@ -148,6 +149,16 @@ def test_a_fresh_process():
     assert Python(None).command("--version") > 0
     with pytest.raises(RuntimeError, match="ended with 2"):
         Python(None).command("nonsense")
+
+
+def test_cluster_exactness(monkeypatch):
+    monkeypatch.setattr(cluster_exactness, "_NAMES", ("breast_cancer",))
+    monkeypatch.setattr(cluster_exactness, "Plan", partial(cluster_exactness.Plan, workers=(1,), partitions=(5,)))
+    output, sections = run("cluster-exactness", "--quick")
+    (row,) = sections["cluster-exactness"]["rows"]
+    assert (row["columns"], row["mismatches"]) == ("Arrow", 0)
+    assert row["comparisons"] == 2 * (1 + 20 + 3) + 3
+    assert f"{row['comparisons']} comparisons, 0 mismatches" in output
 
 
 def test_exactness(monkeypatch):

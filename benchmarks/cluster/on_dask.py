@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dask.dataframe as dd
+import pandas as pd
 from distributed import Client, LocalCluster
 
 from benchmarks.cluster.learning import Traffic
@@ -33,6 +34,12 @@ def open_cluster(n_workers: int) -> Iterator[OnWorkers]:
     ):
         client.wait_for_workers(n_workers)
         yield OnWorkers(client)
+
+
+def cut(frame: pd.DataFrame, n_partitions: int) -> dd.DataFrame:
+    """Return a frame as a table of Dask, its rows in their order."""
+    table: dd.DataFrame = dd.from_pandas(frame, npartitions=n_partitions, sort=False)
+    return table
 
 
 class OnWorkers:
