@@ -6,12 +6,17 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
 from sklearn.datasets import load_iris, load_wine
 
 from command_line import run, run_json
+from sequences import sequences
+from shards import cut
+from test_cluster_exactness import Case, assert_like_local, examples
 from unlearnspn import RDC, SPN, SPNClassifier, SPNEnsemble
 from unlearnspn.errors import InvalidTableError, NotOnAClusterError, RecordIdError
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -76,6 +81,22 @@ def test_a_model_is_the_one_learned_locally(client, n_partitions):
         assert_same(spn, local)
     assert spn.verify()
     assert (spn.n_records_, spn.ids_) == (local.n_records_, local.ids_)
+
+
+class OnDask(Case):
+    """Rows in a table of Dask, some of whose partitions may be empty."""
+
+    def shared(self, X, ids, rng):
+        table = self.frame(X).assign(id=ids)
+        parts = [table.iloc[places] for places in cut(len(X), rng.integers(1, 8), rng)]
+        return self.estimator().fit(cut_frames(*parts), ids="id")
+
+
+@examples(15)
+@given(sequence=sequences())
+def test_sequences(client, sequence):
+    with dask.config.set({"dataframe.convert-string": False}):  # what objects are is for us to find out
+        assert_like_local(OnDask(sequence))
 
 
 def test_empty_partitions_and_categories_that_one_partition_has(client):
