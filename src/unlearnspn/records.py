@@ -234,14 +234,18 @@ class Records:
 
     def export(self, rows: Rows, encoding: Encoding) -> Table:
         """Return some rows as if they had been read from a table."""
+        return self.table_from(self.values[rows], self.levels[rows], encoding)
+
+    def table_from(self, values: Floats, levels: Levels, encoding: Encoding) -> Table:
+        """Return values and levels as if they had been read from a table."""
         columns = []
         for v, variable in enumerate(self.schema.variables):
             if self.is_numeric[v]:
-                columns.append(Column(variable.name, variable.family, self.values[rows, self.place[v]]))
+                columns.append(Column(variable.name, variable.family, values[:, self.place[v]]))
             else:
                 by_code = np.array([*encoding.categorical(v).categories, None], object)
-                columns.append(Column(variable.name, Family.MIXED, by_code[self.levels[rows, self.place[v]]]))
-        return Table(columns, len(rows), named=True)
+                columns.append(Column(variable.name, Family.MIXED, by_code[levels[:, self.place[v]]]))
+        return Table(columns, len(values), named=True)
 
     def ids_of(self, rows: Rows) -> list[RecordId]:
         """Return the ids of some records."""

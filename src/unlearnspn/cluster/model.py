@@ -25,7 +25,6 @@ from unlearnspn.model import Model, Request, Settings
 from unlearnspn.rare_categories import Change
 from unlearnspn.records import Records, Staged
 from unlearnspn.slices import Rows
-from unlearnspn.spn import digest
 from unlearnspn.spn.change import Change as NodeChange
 from unlearnspn.spn.derive import Derivation
 from unlearnspn.spn.learn_spn import learn_spn
@@ -52,16 +51,21 @@ class SharedModel(Model):
     def gather(cls, settings: Settings, shards: Shards, string_ids: bool, n_records: int) -> SharedModel:
         """Learn from the records that shards have read."""
         require_supported(settings)
-        n_bins = settings.n_bins_among(n_records)
-        records = SharedRecords.gather(settings.schema, settings.seed, n_bins, shards, string_ids, n_records)
-        _take_codes(shards)
-        learner = _learner(settings, SharedHolder(records), records.encoding)
-        model = cls(settings, records, learner, learn_spn(learner, settings.root_place, records.rows))
+        model = cls._learned(settings, shards, string_ids, n_records)
+        _tell_all(shards, "commit", (_NOBODY, _NOBODY, {}, True))
         model._send_guests_away()
         model._digest()
         # Workers need not keep the records until somebody collects the cycles that requests leave.
         finalize(model, shards.close).atexit = False
         return model
+
+    @classmethod
+    def _learned(cls, settings: Settings, shards: Shards, string_ids: bool, n_records: int) -> SharedModel:
+        """Learn from scratch, by codes that the shards have prepared and not taken over."""
+        n_bins = settings.n_bins_among(n_records)
+        records = SharedRecords.gather(settings.schema, settings.seed, n_bins, shards, string_ids, n_records)
+        learner = _learner(settings, SharedHolder(records), records.encoding)
+        return cls(settings, records, learner, learn_spn(learner, settings.root_place, records.rows))
 
     def learner_of(self, records: Records, encoding: Encoding, n_records: int | None = None) -> Learner:
         """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
@@ -70,10 +74,6 @@ class SharedModel(Model):
         return _learner(
             self.settings, holder if holder.records is shared else SharedHolder(shared), encoding, n_records
         )
-
-    def close(self) -> None:
-        """Let the shards go."""
-        self.records.shards.close()
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -103,15 +103,11 @@ class SharedModel(Model):
         return lambda: found
 
     def _relearn(self) -> tuple[str, str]:
-        records, settings = self.records, self.settings
-        shards, n_bins = records.shards, settings.n_bins_among(len(records))
+        records = self.records
         try:
-            fresh = SharedRecords.gather(records.schema, records.seed, n_bins, shards, records.string_ids, len(records))
-            learner = _learner(settings, SharedHolder(fresh), fresh.encoding)
-            root = learn_spn(learner, settings.root_place, fresh.rows)
+            return self._learned(self.settings, records.shards, records.string_ids, len(records)).digests
         finally:
-            _tell_all(shards, "discard", (records.encoding,))
-        return _digest(settings, learner, root)
+            _tell_all(records.shards, "discard", (records.encoding,))
 
     def snapshot(self) -> Model:
         """Refuse: records stay where they are."""
@@ -321,19 +317,6 @@ def _learner(settings: Settings, holder: SharedHolder, encoding: Encoding, n_rec
     learner = settings.learner(holder.records, encoding, n_records, holder=holder)
     # Tables of pairs are always kept: without them each removal would have to count the rows that stay.
     return replace(learner, independence=replace(cast(GTest, learner.independence), tables_above=0))
-
-
-def _digest(settings: Settings, learner: Learner, root: Node) -> tuple[str, str]:
-    released, kept = digest.digest_network(learner, root)
-    records = learner.records
-    return (
-        digest.model_digest(learner, released, settings.released),
-        digest.state_digest(learner, kept, settings.all, records.totals, records.multiset.tobytes()),
-    )
-
-
-def _take_codes(shards: Shards) -> None:
-    _tell_all(shards, "commit", (_NOBODY, _NOBODY, {}, True))
 
 
 def _tell_all(shards: Shards, method: str, arguments: tuple[Any, ...]) -> None:

@@ -339,11 +339,6 @@ class Shard:
         counts = np.bincount(self.records.partition[self.everyone])
         return {number: int(counts[number]) for number in np.flatnonzero(counts).tolist()}
 
-    def partitions_of(self, rows: Sequence[int]) -> list[int]:
-        """Return the partition of each record."""
-        found: list[int] = self.records.partition[np.array(rows, np.int64)].tolist()
-        return found
-
     def homes(self, ids: Sequence[RecordId]) -> list[tuple[RecordId, int]]:
         """Return those of some ids that are here, each with its partition."""
         slots = self.records.find(ids).tolist()

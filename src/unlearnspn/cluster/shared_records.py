@@ -23,7 +23,7 @@ from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.records import Records, Staged, variable_key
 from unlearnspn.schema import Schema
 from unlearnspn.slices import Rows
-from unlearnspn.tables import Category, Column, Family, Table
+from unlearnspn.tables import Category, Table
 from unlearnspn.totals import Totals
 
 T = TypeVar("T")
@@ -136,20 +136,8 @@ class SharedRecords(Records):
         """Return some records that are held, in this order."""
         answers = self.shards.ask([Ask("find", (ids, True))])[0]
         order = np.argsort(np.concatenate([places for places, _, _ in answers]), kind="stable")
-        return self.table_from([raw for _, _, raw in answers]).take(order)
-
-    def table_from(self, parts: Sequence[RawRecords]) -> Table:
-        """Return raw records as if they had been read from a table."""
-        values = np.concatenate([part.values for part in parts])
-        levels = np.concatenate([part.levels for part in parts])
-        columns = []
-        for v, variable in enumerate(self.schema.variables):
-            if self.is_numeric[v]:
-                columns.append(Column(variable.name, variable.family, values[:, self.place[v]]))
-            else:
-                by_code = np.array([*self.encoding.categorical(v).categories, None], object)
-                columns.append(Column(variable.name, Family.MIXED, by_code[levels[:, self.place[v]]]))
-        return Table(columns, len(values), named=True)
+        values, levels = (np.concatenate([part[place] for _, _, part in answers]) for place in (1, 2))
+        return self.table_from(values, levels, self.encoding).take(order)
 
     # -- guests ----------------------------------------------------------------------------------------------------
 
@@ -262,29 +250,19 @@ class SharedRecords(Records):
         """Return shard and partition of each record that comes: those of the record it replaces, or of the smallest."""
         if not staged.plus.size:
             return []
-        replaced = {self.ids[slot]: self._origins[slot] for slot in staged.minus.tolist()}
-        known = self._partitions_of(list(replaced.values()))
-        homes = {**self._former, **{item: known[origin] for item, origin in replaced.items()}}
+        homes = {**self._former, **self._find_homes(self.ids_of(staged.minus))}
         ids = self.ids_of(staged.plus)
         fresh = iter(self._roomiest(sum(item not in homes for item in ids)))
         return [homes[item] if item in homes else next(fresh) for item in ids]
 
     def remember_homes(self, ids: Sequence[RecordId]) -> None:
         """Have some records come back to where they are now, should they be taken out and put in again."""
-        parts = self.shards.ask([Ask("homes", (list(ids),))])[0] if ids else []
-        self._former = {item: (shard, number) for shard, part in enumerate(parts) for item, number in part}
+        self._former = self._find_homes(ids)
 
-    def _partitions_of(self, origins: Sequence[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
+    def _find_homes(self, ids: Sequence[RecordId]) -> dict[RecordId, tuple[int, int]]:
         """Return shard and partition of some records."""
-        rows: dict[int, list[int]] = {}
-        for shard, row in origins:
-            rows.setdefault(shard, []).append(row)
-        found = self.shards.tell("partitions_of", {shard: (own,) for shard, own in rows.items()}) if rows else {}
-        return {
-            (shard, row): (shard, number)
-            for shard, numbers in found.items()
-            for row, number in zip(rows[shard], numbers, strict=True)
-        }
+        parts = self.shards.ask([Ask("homes", (ids,))])[0] if ids else []
+        return {item: (shard, number) for shard, part in enumerate(parts) for item, number in part}
 
     def _roomiest(self, n_records: int) -> list[tuple[int, int]]:
         """Return a home for each of some records: the smallest partition, or several where one would grow too much."""
