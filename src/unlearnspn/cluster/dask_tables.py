@@ -55,7 +55,11 @@ def _compute(client: Client, table: dd.DataFrame, parts: list[Any]) -> list[Any]
         loaded: list[Any] = client.compute(parts)
         return loaded
     workers = _workers(client)
-    by_worker = [client.compute(parts[place :: len(workers)], workers=[worker]) for place, worker in enumerate(workers)]
+    # A worker may have been lost a moment ago: then another one loads its share.
+    by_worker = [
+        client.compute(parts[place :: len(workers)], workers=[worker], allow_other_workers=True)
+        for place, worker in enumerate(workers)
+    ]
     return [by_worker[number % len(workers)][number // len(workers)] for number in range(len(parts))]
 
 
