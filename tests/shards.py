@@ -4,11 +4,11 @@ from copy import deepcopy
 
 import numpy as np
 
+from unlearnspn.cluster.ensemble_shard import EnsembleShard
 from unlearnspn.cluster.folder import open_folder
 from unlearnspn.cluster.in_process import InProcessShards
 from unlearnspn.cluster.model import SharedModel
 from unlearnspn.cluster.reading import Part, Reading
-from unlearnspn.cluster.shard import Shard
 
 
 def cut(rows, n_parts, rng):
@@ -21,7 +21,7 @@ def cut(rows, n_parts, rng):
 def in_shards(parts, n_shards):
     """Return shards that share partitions: tables, or pairs of a table and its classes."""
     parts = [Part(number, *(part if isinstance(part, tuple) else (part,))) for number, part in enumerate(parts)]
-    shards = [Shard(number) for number in range(n_shards)]
+    shards = [EnsembleShard(number) for number in range(n_shards)]
     for part in parts:
         shards[part.number % n_shards].add(part)
     return InProcessShards(shards)
@@ -36,7 +36,7 @@ def fit_in_shards(estimator, parts, n_shards, id_column="id", target=None):
 
 def load_in_shards(path, n_shards, load=SharedModel.load):
     """Return the model that lies in a folder."""
-    return load(open_folder(path, ()), InProcessShards([Shard(number) for number in range(n_shards)]))
+    return load(open_folder(path, ()), InProcessShards([EnsembleShard(number) for number in range(n_shards)]))
 
 
 def estimator_in_shards(estimator_class, path, n_shards):

@@ -15,6 +15,7 @@ from faulty_clusters import Kill, done_in_time, in_time, running_cluster, wait_f
 from remains import masked, remains_in
 from shards import fit_in_shards, load_in_shards
 from unlearnspn import SPN
+from unlearnspn.cluster import dask_tables
 from unlearnspn.cluster import folder as folders
 from unlearnspn.cluster.folder import MODEL, Folder, open_folder
 from unlearnspn.cluster.shard import Shard
@@ -182,6 +183,14 @@ def kill_during_load(client, saved, path, kill, monkeypatch):
 def test_a_fit_says_that_a_worker_was_lost(client, monkeypatch):
     """It is lost while the other one waits for what it has to give, which Dask would do for ever."""
     assert kill_during_fit(client, Kill(worker_pids(client)[0], "take", "before"), monkeypatch)
+
+
+def test_a_fit_right_after_a_worker_was_lost(client, monkeypatch):
+    """Partitions that were meant for it are loaded by another one; nobody waits until it comes back."""
+    wait_for_all(client)
+    gone, workers = "tcp://127.0.0.1:1", dask_tables._workers(client)
+    monkeypatch.setattr(dask_tables, "_workers", lambda _: [gone, *workers])
+    assert done_in_time(fit_on, client).state_digest() == local_digest(TABLE)
 
 
 def test_a_client_that_was_closed(client, saved, tmp_path):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, cast
 from distributed import Client, get_worker
 
 from unlearnspn.cluster.asking import Ask, Steps
+from unlearnspn.cluster.ensemble_shard import EnsembleShard
 from unlearnspn.cluster.reading import Part
-from unlearnspn.cluster.shard import Shard
 from unlearnspn.errors import WorkerLostError
 
 _PROTOCOL = pickle.HIGHEST_PROTOCOL
@@ -35,7 +35,7 @@ class ShardActor:
     """Holds a shard on a worker, and hands pieces to the shards of others."""
 
     def __init__(self, number: int) -> None:
-        self._shard = Shard(number)
+        self._shard = EnsembleShard(number)
         self._pieces: list[bytes] = []
         self._is_closed = False
 
@@ -79,7 +79,7 @@ class ShardActor:
 
     async def close(self) -> bytes:
         """Hold nothing any more, and wait for nobody; answered while this one works."""
-        self._shard, self._pieces, self._is_closed = Shard(self._shard.number), [], True
+        self._shard, self._pieces, self._is_closed = EnsembleShard(self._shard.number), [], True
         return pickle.dumps(None, _PROTOCOL)
 
     def _fetched(self, piece: Any) -> bytes:
@@ -106,7 +106,12 @@ class DaskShards:
             client.submit(ShardActor, number, actor=True, pure=False, workers=[worker], allow_other_workers=True)
             for number, worker in enumerate(workers)
         ]
-        self._actors = [future.result() for future in self._futures]
+        try:
+            self._actors = [future.result() for future in self._futures]
+        except Exception as error:
+            raise WorkerLostError(
+                f"a worker of the cluster was lost before it held anything: try again ({error})"
+            ) from error
         self._numbers = count()
         self._released: list[int] = []
         self.steps = Steps()

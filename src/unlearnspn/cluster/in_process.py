@@ -8,14 +8,14 @@ from itertools import count
 from typing import Any
 
 from unlearnspn.cluster.asking import Ask, Steps
-from unlearnspn.cluster.shard import Shard
+from unlearnspn.cluster.ensemble_shard import EnsembleShard
 from unlearnspn.errors import WorkerLostError
 
 
 class InProcessShards:
     """Some shards, asked one after another; what goes to them and comes back is pickled, as on its way elsewhere."""
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
+    def __init__(self, shards: Sequence[EnsembleShard]) -> None:
         self._shards = list(shards)
         self._numbers = count()
         self._released: list[int] = []

@@ -24,7 +24,6 @@ from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
 from unlearnspn.leaves.tree_statistics import TreeStatistics
 from unlearnspn.model import Settings
-from unlearnspn.records import Records
 from unlearnspn.rows.row_set import RowSet
 from unlearnspn.rows.sorted_rows import difference, in_order, merged, split_by_label
 from unlearnspn.schema import Schema
@@ -42,10 +41,6 @@ from unlearnspn.tables import Table
 from unlearnspn.totals import Totals
 
 _NOBODY = np.zeros(0, np.int64)
-#: Partitions of shards that none came to are numbered from here on.
-_NEW_PARTITION = 1_000_000
-#: Into how many bins values are coded where nobody asks for codes.
-_ANY_BINS = 2
 
 
 class GivenTree(NamedTuple):
@@ -64,7 +59,6 @@ class Shard:
 
     settings: Settings
     records: PartRecords
-    _schema: Schema
     #: What asks read: the records, or the same under other codes.
     _next: PartRecords
 
@@ -78,10 +72,6 @@ class Shard:
         self._reserved: Rows = _NOBODY
         self._handles: dict[int, Rows] = {}
         self._searches: dict[int, _SeedSearch] = {}
-        #: The shards of an ensemble's members, which have records of their own; of which columns, and the partitions
-        #: that came to this shard.
-        self._members: dict[int, Shard] = {}
-        self._partitions: list[int] = []
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -111,45 +101,12 @@ class Shard:
                 check_support(settings.leaves, read.table)
         parts = [read if read.ids is not None else read.numbered((starts or {})[read.number]) for read in self._read]
         self._read = []
-        self._hold(settings, PartRecords.read(settings.schema, settings.seed, string_ids, parts))
+        self.hold(settings, PartRecords.read(settings.schema, settings.seed, string_ids, parts))
 
-    def _hold(self, settings: Settings, records: PartRecords) -> None:
+    def hold(self, settings: Settings, records: PartRecords) -> None:
+        """Hold these records from now on."""
         self.settings, self.records = settings, records
         self._renew(records)
-
-    # -- ensembles -------------------------------------------------------------------------------------------------
-
-    def divide(self, settings: Sequence[Settings], subsampling: Subsampling) -> list[int]:
-        """Have each member of an ensemble hold its subsample from now on, and this shard none; count these."""
-        ids = self.records.ids_of(self.everyone)
-        holders = subsampling.holders(ids) if ids else np.zeros((len(settings), 0), np.bool_)
-        for member, (own, held) in enumerate(zip(settings, holders, strict=True)):
-            self.open_member(member)._hold(own, self.records.picked(self.everyone[held], own.seed))
-        self._schema, self._partitions = self.settings.schema, sorted(self.n_by_partition())
-        del self.records, self._next
-        return [len(member.records) for member in self._members.values()]
-
-    def start_member(self, member: int, settings: Settings, ids: list[RecordId], table: Table | None) -> None:
-        """Have a member hold some new records, and nothing else."""
-        shard, string_ids = self.open_member(member), bool(ids) and isinstance(ids[0], str)
-        # A partition whose file is this shard's, if there is one.
-        number = self._partitions[0] if self._partitions else _NEW_PARTITION + self.number
-        parts = [] if table is None else [ReadPart(number, ids, table)]
-        shard._hold(settings, PartRecords.read(settings.schema, settings.seed, string_ids, parts))
-
-    def open_member(self, member: int) -> Shard:
-        """Return a new shard for a member, in place of the one that there was."""
-        shard = self._members[member] = Shard(self.number)
-        return shard
-
-    def drop_members(self, members: Sequence[int]) -> None:
-        """Forget members."""
-        for member in members:
-            self._members.pop(member, None)
-
-    def of_member(self, member: int, method: str, arguments: tuple[Any, ...], *more: Any) -> Any:
-        """Call a method of a member's shard."""
-        return getattr(self._members[member], method)(*arguments, *more)
 
     # -- what selections find rows in ------------------------------------------------------------------------------
 
@@ -183,8 +140,6 @@ class Shard:
         for number in released:
             self._handles.pop(number, None)
             self._searches.pop(number, None)
-        for member in self._members.values():
-            member.forget(released)
 
     # -- coding ----------------------------------------------------------------------------------------------------
 
@@ -351,38 +306,6 @@ class Shard:
         self.records.encoding = encoding
         self._renew(self.records)
         return self._reserved
-
-    def partitions_with(self, ids: Sequence[RecordId], subsampling: Subsampling) -> list[int]:
-        """Return the partitions in whose files some records of an ensemble are."""
-        first = subsampling.holders(ids).argmax(axis=0) if ids else _NOBODY
-        found: set[int] = set()
-        for number, member in self._members.items():
-            rows = member.records.find([item for item, own in zip(ids, first.tolist(), strict=True) if own == number])
-            found.update(member.records.partition[rows[rows >= 0]].tolist())
-        return sorted(found)
-
-    def store_members(
-        self,
-        path: str,
-        generation: str,
-        members: Sequence[int],
-        subsampling: Subsampling,
-        numbers: Sequence[int] | None,
-    ) -> dict[int, StoredPart]:
-        """Write some partitions of an ensemble as new files, or all; each record as its first member has it."""
-        if numbers is None:
-            numbers = sorted({n for member in members for n in self._members[member].n_by_partition()})
-        stored = {}
-        for number in numbers:
-            picked = [self._members[member].first_of(number, member, subsampling) for member in members]
-            ids = [item for own, _ in picked for item in own]
-            name = folder.part_name(number, generation) if ids else ""
-            if ids:
-                tables = [table for own, table in picked if own]
-                records = Records.learn(self._schema, 0, _ANY_BINS, ids, Table.joined(tables), digested=False)
-                folder.write_part(path, name, records, records.rows)
-            stored[number] = StoredPart(name, len(ids))
-        return stored
 
     def first_of(self, number: int, member: int, subsampling: Subsampling) -> tuple[list[RecordId], Table]:
         """Return the records of a partition that no member before this one has."""
