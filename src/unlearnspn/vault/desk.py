@@ -9,7 +9,7 @@ from unlearnspn.ids import RecordId, read_ids
 from unlearnspn.vault.errors import InboxError
 from unlearnspn.vault.forms import read_subject
 from unlearnspn.vault.held import HeldRecords
-from unlearnspn.vault.inbox import Hold, InboxRequest, State, Wish
+from unlearnspn.vault.inbox import Hold, Inbox, InboxRequest, Wish, require_text
 from unlearnspn.vault.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -50,20 +50,19 @@ class Desk:
 
     def requests(self) -> list[InboxRequest]:
         """Return all requests; those that are due first come first, and what is closed last."""
-        return self._vault.inbox().requests()
+        return self._vault.read_inbox(Inbox.requests)
 
     def get(self, request_id: str) -> InboxRequest:
         """Return a request."""
-        return self._vault.inbox().get(request_id)
+        return self._vault.read_inbox(lambda inbox: inbox.get(request_id))
 
     def related(self, request_id: str) -> list[InboxRequest]:
         """Return the other requests of the same person."""
-        inbox = self._vault.inbox()
-        return inbox.related(inbox.get(request_id))
+        return self._vault.read_inbox(lambda inbox: inbox.related(inbox.get(request_id)))
 
     def holds(self) -> list[Hold]:
         """Return the legal holds, by subject."""
-        return self._vault.inbox().holds()
+        return self._vault.read_inbox(Inbox.holds)
 
     # -- requests --------------------------------------------------------------------------------------------------
 
@@ -121,8 +120,11 @@ class Desk:
 
     def try_out(self, request_id: str) -> Outcome:
         """Return what the erasure that is asked for would do; nothing is changed."""
-        request = self._ready(request_id, Wish.ERASE)
-        return self._vault.unlearn(**_person(request), dry_run=True)
+
+        def act() -> Outcome:
+            return self._vault.unlearn(**_person(self._ready(request_id, Wish.ERASE)), dry_run=True)
+
+        return self._vault.take_turn(act)
 
     def erase(self, request_id: str, *, ground: str, who: str) -> Outcome:
         """Remove the person's records from vault and model, and all that names them from the inbox.
@@ -130,25 +132,49 @@ class Desk:
         Asked once more under the same id, it returns the same certificate and changes nothing. Receipts are in the
         first outcome alone: the vault keeps nothing of them.
         """
-        request = self.get(request_id)
-        if request.state is State.DONE and request.entry is not None and request.wish is Wish.ERASE:
-            return self._done(request.entry)
-        request = self._ready(request_id, Wish.ERASE)
-        self._vault.change_inbox(lambda inbox: inbox.approve(request_id, ground, who))
-        return self._vault.unlearn(**_person(request), request_id=request_id, operator=who, received=request.received)
+
+        def act() -> Outcome:
+            request = self.get(request_id)
+            if request.wish is Wish.ERASE and request.is_carried_out:
+                return self._done(request)
+            request = self._ready(request_id, Wish.ERASE)
+            require_text("an approval needs a ground", ground)
+            asked: dict[str, Any] = {
+                "request_id": request_id,
+                "operator": who,
+                "received": request.received,
+                "ground": ground,
+            }
+            return self._vault.unlearn(**_person(request), **asked)
+
+        return self._vault.take_turn(act)
 
     def access(self, request_id: str, *, who: str) -> HeldRecords:
         """Return all records of the person, and close the request."""
-        request = self._ready(request_id, Wish.ACCESS)
-        held = self._vault.access(**_person(request))
-        self._vault.change_inbox(lambda inbox: inbox.close(request_id, who))
-        return held
+
+        def act() -> HeldRecords:
+            held = self._vault.access(**_person(self._ready(request_id, Wish.ACCESS)))
+            self._vault.change_inbox(lambda inbox: inbox.close(request_id, who))
+            return held
+
+        return self._vault.take_turn(act)
 
     def correct(self, request_id: str, table: Any, *, who: str, ids: Any = None) -> Outcome:
-        """Replace values of the person's records by those of a table, which has just the columns that change."""
-        request = self._ready(request_id, Wish.CORRECT)
-        own = self._vault.records_of(**_person(request))
-        return self._vault.rectify(table, ids, within=own, request_id=request_id, operator=who)
+        """Replace values of the person's records by those of a table, which has just the columns that change.
+
+        Asked once more under the same id, it returns the same certificate and changes nothing.
+        """
+
+        def act() -> Outcome:
+            request = self.get(request_id)
+            if request.wish is Wish.CORRECT and request.is_carried_out:
+                return self._done(request)
+            own = self._vault.records_of(**_person(self._ready(request_id, Wish.CORRECT)))
+            return self._vault.rectify(
+                table, ids, within=own, request_id=request_id, operator=who, received=request.received
+            )
+
+        return self._vault.take_turn(act)
 
     def _ready(self, request_id: str, wish: Wish) -> InboxRequest:
         request = self.get(request_id)
@@ -160,8 +186,9 @@ class Desk:
             raise InboxError(f"nobody has verified who made request {request_id!r}: do that first")
         return request
 
-    def _done(self, entry: int) -> Outcome:
-        certificate = self._vault.log(entry)[0]
+    def _done(self, request: InboxRequest) -> Outcome:
+        assert request.entry is not None
+        certificate = self._vault.log(request.entry)[0]
         counts = certificate.statement.counts
         return Outcome(certificate, None, counts.removed, counts.added, counts.remaining)
 

@@ -85,6 +85,11 @@ class InboxRequest:
         """Whether something is still to be done."""
         return self.state is State.OPEN
 
+    @property
+    def is_carried_out(self) -> bool:
+        """Whether the ledger says that it was done."""
+        return self.state is State.DONE and self.entry is not None
+
     def names(self, subjects: set[str], ids: set[RecordId]) -> bool:
         """Tell whether it names one of some subjects or records."""
         return self.subject in subjects or not ids.isdisjoint(self.ids)
@@ -195,13 +200,13 @@ class Inbox:
                 f"request {request_id!r} can be extended beyond {request.due}, until "
                 f"{latest_extension(request.received)}, not until {until}"
             )
-        _require_text("an extension needs a reason", reason)
+        require_text("an extension needs a reason", reason)
         return self._put(request.with_step(who, "extended", reason, due=until, is_extended=True))
 
     def deny(self, request_id: str, ground: str, who: str, reason: str) -> InboxRequest:
         """Refuse a request, with a ground that the law knows, and a reason for the person."""
-        _require_text("a refusal needs a ground", ground)
-        _require_text("a refusal needs a reason", reason)
+        require_text("a refusal needs a ground", ground)
+        require_text("a refusal needs a reason", reason)
         return self._put(self._open(request_id).with_step(who, "denied", reason, state=State.DENIED, ground=ground))
 
     def withdraw(self, request_id: str, who: str) -> InboxRequest:
@@ -210,16 +215,11 @@ class Inbox:
 
     def note(self, request_id: str, who: str, text: str) -> InboxRequest:
         """Put a remark on the timeline of a request."""
-        _require_text("a remark needs a text", text)
+        require_text("a remark needs a text", text)
         request = self.get(request_id)
         if request.commitment is not None:
             raise InboxError(f"request {request_id!r} is about somebody who was erased: no remark may name them again")
         return self._put(request.with_step(who, "remark", text))
-
-    def approve(self, request_id: str, ground: str, who: str) -> InboxRequest:
-        """Decide that a request is to be carried out, with the ground that the law knows."""
-        _require_text("an approval needs a ground", ground)
-        return self._put(self._open(request_id).with_step(who, "approved", ground=ground))
 
     def close(self, request_id: str, who: str) -> InboxRequest:
         """Say that a request was answered without a change of the vault: somebody got to see what is held."""
@@ -229,6 +229,8 @@ class Inbox:
         """Close the request under whose id something was changed, if it is here; the ledger says what was."""
         request = self.find(asked.id)
         if request is not None and request.is_open:
+            if asked.ground:
+                request = request.with_step(asked.operator, "approved", ground=asked.ground)
             self._put(request.with_step(asked.operator, "done", state=State.DONE, entry=entry))
 
     def forget(self, subjects: set[str], ids: set[RecordId], asked: Asked, entry: int, commitment: str) -> None:
@@ -254,7 +256,7 @@ class Inbox:
 
     def hold(self, subject: str, who: str, reason: str) -> Hold:
         """Block the erasure of a person."""
-        _require_text("a legal hold needs a reason", reason)
+        require_text("a legal hold needs a reason", reason)
         hold = Hold(subject, reason, who, utc_now())
         self._holds.put(hold, asdict(hold))
         return hold
@@ -370,6 +372,7 @@ def _read_date(text: str) -> str:
         raise InboxError(str(error)) from error
 
 
-def _require_text(message: str, text: str) -> None:
+def require_text(message: str, text: str) -> None:
+    """Raise, with a message, if there is no text."""
     if not text.strip():
         raise InboxError(message)

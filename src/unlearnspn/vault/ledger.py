@@ -79,14 +79,22 @@ class Asked:
     id: str
     operator: str
     received: str
+    #: Why it is granted, for the inbox; the ledger does not say.
+    ground: str = ""
 
     @classmethod
-    def now(cls, request_id: str | None = None, operator: str | None = None, received: str | None = None) -> Asked:
+    def now(
+        cls,
+        request_id: str | None = None,
+        operator: str | None = None,
+        received: str | None = None,
+        ground: str = "",
+    ) -> Asked:
         """Take note of a request; without an id it gets one, without an operator it is the user of the system."""
         now = utc_now()
         if received is not None and check_date(received) > now:
             raise ValueError(f"the request cannot have been received on {received}, which is in the future")
-        return cls(request_id or f"r-{secrets.token_hex(8)}", operator or _user(), received or now)
+        return cls(request_id or f"r-{secrets.token_hex(8)}", operator or _user(), received or now, ground)
 
     def completed(self) -> Request:
         """Return the request as it stands in the ledger, once it has been carried out."""

@@ -65,7 +65,7 @@ def _in_turn(method: M) -> M:
 
     @wraps(method)
     def call(vault: Vault, *arguments: Any, **named: Any) -> Any:
-        return vault._take_turn(lambda: method(vault, *arguments, **named))
+        return vault.take_turn(lambda: method(vault, *arguments, **named))
 
     return cast(M, call)
 
@@ -270,14 +270,15 @@ class Vault(Queries):
         request_id: str | None = None,
         operator: str | None = None,
         received: str | None = None,
+        ground: str = "",
     ) -> Outcome:
         """Remove records by their ids, or all records of a subject: from the file, from the model, for good.
 
         Returns the certificate, and what opens its commitment for the requesters. With `dry_run` nothing is changed.
         The last record takes the model with it. What `request_id` and `operator` say stays in the ledger for good: put
-        no personal data into them.
+        no personal data into them. `ground`, a legal one, stays with the request in the inbox.
         """
-        contents, asked = self._home.contents(), Asked.now(request_id, operator, received)
+        contents, asked = self._home.contents(), Asked.now(request_id, operator, received, ground)
         names, items = records_to_remove(contents, ids, subject, missing)
         if dry_run:
             return self._try_out(contents, names, None)
@@ -345,12 +346,13 @@ class Vault(Queries):
         progress: Progress | None = None,
         request_id: str | None = None,
         operator: str | None = None,
+        received: str | None = None,
     ) -> Outcome:
         """Replace the values of existing records; the old ones are erased. Columns that the table lacks stay.
 
         With `within` nothing but these records may be in the table: those of one person, for one.
         """
-        contents, asked = self._home.contents(), Asked.now(request_id, operator)
+        contents, asked = self._home.contents(), Asked.now(request_id, operator, received)
         form, batch = read_batch(contents, table, ids, subjects, correction=True)
         require_held(contents, batch.ids)
         if within is not None and not set(batch.ids) <= set(within):
@@ -366,14 +368,14 @@ class Vault(Queries):
     def circuit_(self) -> Circuit:
         """The circuit that serves the model as it is now; what others have removed meanwhile is not in it."""
         if not self._home.is_writable and self._home.has_changed():
-            self._take_turn(lambda: None)
+            self.take_turn(lambda: None)
         return self._publication.circuit(self._derive)
 
     def _derive(self) -> Circuit:
         return self._learned().model.circuit
 
-    def _take_turn(self, act: Callable[[], T]) -> T:
-        """Do something when no other thread is at work on the vault; within a turn, at once."""
+    def take_turn(self, act: Callable[[], T]) -> T:
+        """Do something, in several steps perhaps, while no other thread is at work on the vault."""
 
         def act_and_publish() -> T:
             try:
@@ -467,9 +469,9 @@ class Vault(Queries):
         return Desk(self)
 
     @_in_turn
-    def inbox(self) -> Inbox:
-        """Return what people have asked for, for reading."""
-        return self._home.contents().inbox
+    def read_inbox(self, read: Callable[[Inbox], T]) -> T:
+        """Return what is read from the requests of people."""
+        return read(self._home.contents().inbox)
 
     @_in_turn
     def change_inbox(self, change: Callable[[Inbox], T]) -> T:
