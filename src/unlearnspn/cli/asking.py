@@ -9,13 +9,15 @@ import typer
 from rich.text import Text
 
 from unlearnspn.cli import options as given
-from unlearnspn.cli.conditions import read_conditions
 from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import load_circuit
 from unlearnspn.cli.output import console, print_json, print_notice
+from unlearnspn.exchange.conditions import read_conditions
 
 if TYPE_CHECKING:
+    from unlearnspn.circuit import Circuit
     from unlearnspn.sources import Options
+    from unlearnspn.tables import Table
 
 
 class How(StrEnum):
@@ -39,10 +41,10 @@ def score(
     json: given.Json = False,
 ) -> None:
     """Print the log-density of each row: the lower, the less usual. Columns that the source lacks are left open."""
-    from unlearnspn.cli.tables import read_rows, write_rows  # noqa: PLC0415
+    from unlearnspn.exchange.tables import write_rows  # noqa: PLC0415
 
     circuit = load_circuit(vault)
-    rows, ids = read_rows(circuit, source, _options(missing, format, delimiter, encoding, table, query))
+    rows, ids = _read(circuit, source, _options(missing, format, delimiter, encoding, table, query))
     densities = circuit.score_samples(rows).tolist()
     names: list[Any] = list(range(1, len(densities) + 1)) if ids is None else ids
     if json and output is None:
@@ -61,7 +63,7 @@ def sample(
     json: given.Json = False,
 ) -> None:
     """Draw synthetic rows from the model."""
-    from unlearnspn.cli.tables import rows_of, write_rows  # noqa: PLC0415
+    from unlearnspn.exchange.tables import rows_of, write_rows  # noqa: PLC0415
 
     circuit = load_circuit(vault)
     evidence = read_conditions(given_ or (), circuit.domains)
@@ -119,10 +121,10 @@ def impute(
     json: given.Json = False,
 ) -> None:
     """Fill in what is missing in each row; the rest stays as it is."""
-    from unlearnspn.cli.tables import read_rows, rows_of, to_array, write_rows  # noqa: PLC0415
+    from unlearnspn.exchange.tables import rows_of, to_array, write_rows  # noqa: PLC0415
 
     circuit = load_circuit(vault)
-    read, ids = read_rows(circuit, source, _options(missing, format, delimiter, encoding, table, query))
+    read, ids = _read(circuit, source, _options(missing, format, delimiter, encoding, table, query))
     rows = rows_of(circuit.impute(to_array(read), how=how.value, random_state=seed), circuit)
     names = circuit.columns
     if ids is not None:
@@ -144,6 +146,13 @@ def register(app: typer.Typer) -> None:
         )
     )(query)
     app.command(epilog=examples("impute people.uspn holes.csv -o filled.csv"))(impute)
+
+
+def _read(circuit: Circuit, source: str, options: Options) -> tuple[Table, list[Any] | None]:
+    from unlearnspn.exchange.tables import options_for, rows_for  # noqa: PLC0415
+    from unlearnspn.sources import read_source  # noqa: PLC0415
+
+    return rows_for(circuit, read_source(source, options_for(circuit, options)))
 
 
 def _options(

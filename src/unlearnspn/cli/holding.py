@@ -45,7 +45,7 @@ def access(
     """Show what is held on a person: all of their records, as they came. Exits with 3 if there is none."""
     if (subject is None) == (not id):
         raise typer.BadParameter("say whose records to show, or which: --subject or --id")
-    from unlearnspn.cli.tables import format_rows, write_rows  # noqa: PLC0415
+    from unlearnspn.exchange.tables import format_rows, write_rows  # noqa: PLC0415
     from unlearnspn.tables.times import written  # noqa: PLC0415
 
     require_free(output)

@@ -18,7 +18,7 @@ from unlearnspn.cli.group import examples
 from unlearnspn.cli.on_cluster import fit_on_cluster
 from unlearnspn.cli.opening import describe, is_vault, load_circuit, open_vault, require_free
 from unlearnspn.cli.output import console, print_json, print_notice, progress
-from unlearnspn.cli.reporting import describe_outcome
+from unlearnspn.exchange.outcomes import describe_outcome
 
 if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit

@@ -11,13 +11,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from unlearnspn.certificates.bundle import write_bundle
-from unlearnspn.certificates.describing import summarize
 from unlearnspn.certificates.showing import show_ledger
 from unlearnspn.cli import options as given
 from unlearnspn.cli.exits import printable
 from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import open_vault, read_ledger, require_free, write_new
 from unlearnspn.cli.output import console, print_json, print_notice
+from unlearnspn.exchange.outcomes import describe_entry
 
 if TYPE_CHECKING:
     from unlearnspn.spn.views import NodeView
@@ -74,26 +74,13 @@ def log(
     if not json:
         show_ledger(console(), envelopes)
         return
-    print_json([_describe_entry(envelope) for envelope in envelopes])
+    print_json([describe_entry(envelope) for envelope in envelopes])
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(epilog=examples("show people.uspn --depth 2", "show people.uspn --picture people.svg"))(show)
     app.command(epilog=examples("log people.uspn", "log people.uspn --export ledger.jsonl"))(log)
-
-
-def _describe_entry(envelope: Any) -> dict[str, Any]:
-    statement = envelope.statement
-    return {
-        "entry": statement.link.entry,
-        "action": statement.action.value,
-        "request": vars(statement.request) | {"days": statement.request.days},
-        "summary": summarize(statement),
-        "records": vars(statement.counts),
-        "after": None if statement.after is None else vars(statement.after),
-        "digest": envelope.digest,
-    }
 
 
 def _draw(root: NodeView, picture: Path, depth: int) -> None:

@@ -10,7 +10,8 @@ from unlearnspn.cli import options as given
 from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import open_vault
 from unlearnspn.cli.output import console, print_json, progress
-from unlearnspn.cli.reporting import describe_outcome, show_outcome
+from unlearnspn.cli.reporting import show_outcome
+from unlearnspn.exchange.outcomes import describe_outcome
 from unlearnspn.progress import Progress
 
 if TYPE_CHECKING:
@@ -144,9 +145,10 @@ def register(app: typer.Typer) -> None:
 def _read(
     vault: Vault, source: str, reading: Options, tell: Progress, id: str | None = None, subject: str | None = None
 ) -> Any:
-    from unlearnspn.cli.tables import read_records  # noqa: PLC0415
+    from unlearnspn.exchange.tables import options_of  # noqa: PLC0415
+    from unlearnspn.sources import read_source  # noqa: PLC0415
 
-    return read_records(vault, source, reading, id, subject, tell)
+    return read_source(source, options_of(vault.info(), reading, id, subject), lambda *done: tell("read", *done))
 
 
 def _tell(outcome: Outcome, json: bool) -> None:

@@ -16,7 +16,8 @@ from unlearnspn.cli.exits import CommandError, ExitCode
 from unlearnspn.cli.group import examples
 from unlearnspn.cli.opening import open_vault, require_free, write_new
 from unlearnspn.cli.output import console, print_json, print_notice, progress
-from unlearnspn.cli.reporting import describe_outcome, show_outcome
+from unlearnspn.cli.reporting import show_outcome
+from unlearnspn.exchange.outcomes import describe_outcome
 
 if TYPE_CHECKING:
     from unlearnspn.certificates import Receipt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,26 @@ def read_source(location: str, options: Options | None = None, progress: Progres
             columns = [_untyped(column, options) for column in columns]
     else:
         columns = _read_file(Path(location), options, progress)
+    return _table(columns, options)
+
+
+def read_json(records: Sequence[Mapping[str, Any]], options: Options | None = None) -> Table:
+    """Read records that came as JSON objects: numbers, texts, booleans and null; what an object lacks is missing.
+
+    >>> [str(column.family) for column in read_json([{"age": 17, "since": "2024-05-01"}, {"age": None}]).columns]
+    ['number', 'date']
+    """
+    options = options or Options()
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if not names:
+        raise InvalidTableError("the table has no rows, or no columns")
+    require_names(names)
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return _table([_untyped(each, options) for each in _from_objects(columns, options)], options)
+
+
+def _table(columns: list[Column], options: Options) -> Table:
+    """Return columns as a table, with a word on what answers are to look like."""
     _require_names(columns, options)
     n_rows = len(columns[0])
     if n_rows == 0:

@@ -1,4 +1,4 @@
-"""Tables in and out of commands: sources read as the vault knows them, answers as CSV or JSON Lines."""
+"""Tables in and out: sources and JSON records read as the vault knows them, answers as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlearnspn.errors import InvalidTableError, listing
-from unlearnspn.progress import Progress
-from unlearnspn.sources import Options, read_source
+from unlearnspn.sources import Options
 from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import write_file
 from unlearnspn.tables import Column, Family, Table, is_missing, read_table
@@ -25,30 +24,26 @@ from unlearnspn.tables.times import objects_of, written
 
 if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit
-    from unlearnspn.vault import Vault
+    from unlearnspn.vault.info import Info
 
 _JSON_LINES = {".jsonl", ".ndjson"}
 
 
-def read_records(
-    vault: Vault, source: str, options: Options, id_column: str | None, subject: str | None, tell: Progress
-) -> Table:
-    """Read records as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
-    info = vault.info()
+def options_of(info: Info, options: Options, id_column: str | None = None, subject: str | None = None) -> Options:
+    """Return how records are read as the vault has them: ids and subjects are texts, unless it has numbers as ids."""
     id_column = id_column or _as_text(info.id_column)
     asked_subject, subject = subject, subject or _as_text(info.subject_column)
     if id_column is None:
         raise InvalidTableError("name the column that holds the ids of the records: --id COLUMN")
     named = {name for name in (id_column, subject) if name is not None}
     whole = {id_column} if info.id_kind == "integers" else set()
-    asked = replace(
+    return replace(
         options,
         texts=options.texts | (named - whole),
         integers=options.integers | whole,
         optional=frozenset() if subject is None or asked_subject is not None else frozenset({subject}),
         known={name: Family(family) for name, family in info.families.items()},
     )
-    return read_source(source, asked, lambda done, size: tell("read", done, size))
 
 
 def _as_text(name: Label) -> str | None:
@@ -56,14 +51,18 @@ def _as_text(name: Label) -> str | None:
     return None if name is None else str(name)
 
 
-def read_rows(circuit: Circuit, source: str, options: Options) -> tuple[Table, list[Any] | None]:
-    """Read rows to be asked about, and their ids if they have any; columns that the source lacks are missing."""
+def options_for(circuit: Circuit, options: Options) -> Options:
+    """Return how rows are read that a circuit is to be asked about."""
     domains = circuit.domains
     known = {column.name: column.family for column in domains.columns}
     if isinstance(domains.id_column, str):
         known.setdefault(domains.id_column, Family.TEXT)
-    options = replace(options, known=known)
-    table = read_source(source, options)
+    return replace(options, known=known)
+
+
+def rows_for(circuit: Circuit, table: Table) -> tuple[Table, list[Any] | None]:
+    """Return rows with all columns of a circuit, those that they lack missing; and their ids if they have any."""
+    domains = circuit.domains
     ids = None
     if domains.id_column in table.names and domains.id_column not in domains.names:
         ids = table.columns[table.names.index(str(domains.id_column))].objects().tolist()
