@@ -25,6 +25,10 @@ class InboxError(VaultError):
     """What is asked of a request in the inbox cannot be done; nothing was changed."""
 
 
+class UnknownRequestError(InboxError):
+    """There is no request with this id in the inbox."""
+
+
 def not_fitted(message: str) -> Exception:
     """Return scikit-learn's error for a model that is not there yet; it is the only thing that a vault needs of it."""
     # Only now: its import takes longer than all else that a vault does.

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.certificates import CertificateError, utc_now
-from unlearnspn.certificates.dates import check_date
+from unlearnspn.certificates.dates import check_date, days_between
 from unlearnspn.ids import RecordId
 from unlearnspn.vault.deadlines import due_after, latest_extension
-from unlearnspn.vault.errors import DamagedVaultError, InboxError
+from unlearnspn.vault.errors import DamagedVaultError, InboxError, UnknownRequestError
 from unlearnspn.vault.ledger import Asked
 from unlearnspn.vault.pages import PageStore
 from unlearnspn.vault.texts import TextColumn
@@ -90,6 +90,16 @@ class InboxRequest:
         """Whether the ledger says that it was done."""
         return self.state is State.DONE and self.entry is not None
 
+    @property
+    def days_left(self) -> int | None:
+        """How many days there are until it is due, from date to date; None once it is closed."""
+        return days_between(utc_now(), self.due) if self.is_open else None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it should have been answered before now."""
+        return self.is_open and self.due < utc_now()
+
     def names(self, subjects: set[str], ids: set[RecordId]) -> bool:
         """Tell whether it names one of some subjects or records."""
         return self.subject in subjects or not ids.isdisjoint(self.ids)
@@ -141,7 +151,7 @@ class Inbox:
         """Return a request, or raise."""
         found = self.find(request_id)
         if found is None:
-            raise InboxError(f"there is no request {request_id!r} in the inbox")
+            raise UnknownRequestError(f"there is no request {request_id!r} in the inbox")
         return found
 
     def related(self, request: InboxRequest) -> list[InboxRequest]:

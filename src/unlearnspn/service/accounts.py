@@ -1,0 +1,125 @@
+"""Users and their passwords."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from unlearnspn.certificates import utc_now
+from unlearnspn.certificates.statement import TEXT_LIMIT
+from unlearnspn.service.database import Database
+from unlearnspn.service.errors import ConflictError, ForbiddenError, InvalidInputError, NotSignedInError, NotThereError
+from unlearnspn.service.roles import Role
+
+#: Of a password, in characters.
+SHORTEST, LONGEST = 12, 1024
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody who signs in with a password."""
+
+    name: str
+    role: Role
+    created: str
+
+
+class Accounts:
+    """All users.
+
+    As long as there is none, whoever has the key of the first link may set the first password.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._hasher = PasswordHasher()
+        #: A hash that no password has: who does not exist takes as long as who does.
+        self._nobody = self._hasher.hash(secrets.token_hex())
+        self.first_key = secrets.token_urlsafe(24) if self.is_empty else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nobody yet."""
+        return not self._database.rows("select 1 from users limit 1")
+
+    def all(self) -> list[User]:
+        """Return all users, by name."""
+        rows = self._database.rows("select name, role, created from users order by name")
+        return [User(name, Role(role), created) for name, role, created in rows]
+
+    def get(self, name: str) -> User:
+        """Return a user, or raise."""
+        row = self._database.row("select name, role, created from users where name = ?", name)
+        if row is None:
+            raise NotThereError(f"there is no user {name!r}")
+        return User(row[0], Role(row[1]), row[2])
+
+    def add_first(self, key: str, name: str, password: str) -> User:
+        """Make the first user, an officer, whom the first link was sent to."""
+        if self.first_key is None or not secrets.compare_digest(key.encode(), self.first_key.encode()):
+            raise ForbiddenError("this link is not, or no longer, the one that sets the first password")
+        with self._database.together():
+            if not self.is_empty:
+                raise ForbiddenError("the first password was set before")
+            user = self.add(name, Role.OFFICER, password)
+        self.first_key = None
+        return user
+
+    def add(self, name: str, role: Role, password: str) -> User:
+        """Make a user."""
+        name = _read_name(name)
+        hashed = self._hasher.hash(_read_password(password))
+        if self._database.row("select 1 from users where name = ?", name):
+            raise ConflictError(f"there is a user {name!r} already")
+        user = User(name, role, utc_now())
+        self._database.change("insert into users values (?, ?, ?, ?)", name, role.value, hashed, user.created)
+        return user
+
+    def remove(self, name: str) -> None:
+        """Remove a user; the last officer stays."""
+        with self._database.together():
+            user = self.get(name)
+            others = [each for each in self.all() if each.role is Role.OFFICER and each.name != name]
+            if user.role is Role.OFFICER and not others:
+                raise ConflictError(f"{name!r} is the last officer: make another one first")
+            self._database.change("delete from users where name = ?", name)
+            self._database.change("delete from sessions where user = ?", name)
+
+    def set_password(self, name: str, password: str) -> None:
+        """Give a user another password, and end their sessions."""
+        hashed = self._hasher.hash(_read_password(password))
+        with self._database.together():
+            self.get(name)
+            self._database.change("update users set password = ? where name = ?", hashed, name)
+            self._database.change("delete from sessions where user = ?", name)
+
+    def check(self, name: str, password: str) -> User:
+        """Return the user with this name and password, or raise, without saying which of the two is wrong."""
+        row = self._database.row("select password from users where name = ?", name)
+        hashed = self._nobody if row is None else row[0]
+        try:
+            self._hasher.verify(hashed, password[:LONGEST])
+        except (VerificationError, InvalidHashError):
+            raise NotSignedInError("name or password is wrong") from None
+        if self._hasher.check_needs_rehash(hashed):
+            rehashed = self._hasher.hash(password)
+            self._database.change("update users set password = ? where name = ?", rehashed, name)
+        return self.get(name)
+
+
+def _read_name(name: str) -> str:
+    name = name.strip()
+    if not 0 < len(name) <= TEXT_LIMIT or not name.isprintable():
+        raise InvalidInputError(
+            f"the name of a user is a line of 1 to {TEXT_LIMIT} characters: it stands in the ledger"
+        )
+    return name
+
+
+def _read_password(password: str) -> str:
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise InvalidInputError(f"a password has {SHORTEST} to {LONGEST} characters")
+    return password

@@ -1,0 +1,50 @@
+"""Who calls, and what they may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from unlearnspn.service.desk_service import DeskService
+from unlearnspn.service.errors import ForbiddenError, NotSignedInError
+from unlearnspn.service.roles import Scope
+
+_BEARER = HTTPBearer(auto_error=False, description="A token that an officer has made on the page of people.")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A system that has presented a token."""
+
+    name: str
+    scopes: frozenset[Scope]
+
+
+def desk_service(request: Request) -> DeskService:
+    """Return the service that a request is for."""
+    return cast(DeskService, request.app.state.service)
+
+
+Service = Annotated[DeskService, Depends(desk_service)]
+
+
+def _caller(service: Service, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Caller:
+    if credentials is None:
+        raise NotSignedInError("pass a token: Authorization: Bearer …")
+    token = service.tokens.check(credentials.credentials)
+    return Caller(f"{token.name} (token {token.id})", token.scopes)
+
+
+def allowed(scope: Scope) -> Any:
+    """Return what a path depends on that only callers with a scope may call."""
+
+    def check(caller: Annotated[Caller, Depends(_caller)]) -> Caller:
+        if scope not in caller.scopes:
+            raise ForbiddenError(f"this token has not the scope {scope}")
+        return caller
+
+    return Depends(cast(Callable[..., Caller], check))

@@ -1,0 +1,35 @@
+"""Work in the background, health and metrics."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from unlearnspn import __version__
+from unlearnspn.service.api.bodies import JobAnswer
+from unlearnspn.service.api.callers import Caller, Service, allowed
+from unlearnspn.service.metrics import CONTENT_TYPE
+from unlearnspn.service.roles import Scope
+
+router = APIRouter(tags=["jobs"])
+
+
+@router.get("/jobs/{job_id}")
+def job(
+    job_id: Annotated[str, Path(max_length=100)], service: Service, caller: Annotated[Caller, allowed(Scope.VERIFY)]
+) -> JobAnswer:
+    """Return a job as it is now."""
+    return JobAnswer.of(service.jobs.get(job_id))
+
+
+@router.get("/health", tags=["running"])
+def health() -> dict[str, Any]:
+    """Tell that the service answers; nobody need be signed in to ask."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.get("/metrics", tags=["running"])
+def metrics(service: Service, caller: Annotated[Caller, allowed(Scope.METRICS)]) -> Response:
+    """Return figures as Prometheus reads them."""
+    return Response(service.metrics.render(service), media_type=CONTENT_TYPE)

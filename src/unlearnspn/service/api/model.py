@@ -1,0 +1,135 @@
+"""Questions to the model; each is answered by one circuit, whatever changes meanwhile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field
+
+from unlearnspn.circuit import Circuit, Range
+from unlearnspn.exchange.tables import rows_of, to_array
+from unlearnspn.service.api.bodies import Body, Cell
+from unlearnspn.service.api.callers import Caller, Service, allowed
+from unlearnspn.service.api.tables import TAKES_RECORDS, Records, arrow_answer, rows_to_ask, wants_arrow
+from unlearnspn.service.roles import Scope
+from unlearnspn.tables.times import written
+
+router = APIRouter(prefix="/model", tags=["model"])
+Asker = Annotated[Caller, allowed(Scope.QUERY)]
+
+
+class Bounds(Body):
+    """Numbers, dates or times between bounds."""
+
+    at_least: Cell = None
+    above: Cell = None
+    at_most: Cell = None
+    below: Cell = None
+
+
+Evidence = dict[str, Cell | Bounds | list[Cell]]
+
+
+class ProbabilityBody(Body):
+    """An event, and what is known: by column a value, a list of categories, or bounds."""
+
+    event: Evidence
+    given: Evidence = Field(default_factory=dict)
+
+
+class ExpectationBody(Body):
+    """Columns whose means are asked for, and what is known."""
+
+    columns: Annotated[list[str], Field(min_length=1)]
+    given: Evidence = Field(default_factory=dict)
+
+
+class SampleBody(Body):
+    """How many rows are drawn, and what is known."""
+
+    n: Annotated[int, Field(ge=1, le=100_000)] = 10
+    given: Evidence = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=1 << 32)] | None = None
+
+
+@router.get("")
+def describe(service: Service, caller: Asker) -> dict[str, Any]:
+    """Return what the model is about: its columns, their kinds and categories."""
+    circuit = service.vault.circuit_
+    return {
+        "columns": [
+            {
+                "name": domain.name,
+                "kind": domain.kind.value,
+                "holds": domain.family.value,
+                "categories": [written(category) for category in domain.categories],
+            }
+            for domain in circuit.domains.columns
+        ]
+    }
+
+
+@router.post("/score", openapi_extra=TAKES_RECORDS)
+def score(request: Request, sent: Records, service: Service, caller: Asker) -> Any:
+    """Return the log-density of each row; null stands for minus infinity. What is missing is summed out."""
+    circuit = service.vault.circuit_
+    densities = circuit.score_samples(rows_to_ask(circuit, sent))
+    if wants_arrow(request):
+        return arrow_answer({"log_density": densities})
+    return {"log_densities": [value if math.isfinite(value) else None for value in densities.tolist()]}
+
+
+@router.post("/impute", openapi_extra=TAKES_RECORDS)
+def impute(sent: Records, service: Service, caller: Asker, how: Literal["mean", "mpe"] = "mean") -> Any:
+    """Fill in what is missing in each row."""
+    circuit = service.vault.circuit_
+    filled = circuit.impute(to_array(rows_to_ask(circuit, sent)), how=how)
+    return {"records": _as_records(circuit, filled)}
+
+
+@router.post("/probability")
+def probability(body: ProbabilityBody, service: Service, caller: Asker) -> dict[str, float]:
+    """Return the probability of an event, given what is known."""
+    circuit = service.vault.circuit_
+    return {"probability": circuit.probability(read_evidence(body.event), given=read_evidence(body.given) or None)}
+
+
+@router.post("/expectation")
+def expectation(body: ExpectationBody, service: Service, caller: Asker) -> dict[str, Any]:
+    """Return the means of columns, given what is known."""
+    circuit, given = service.vault.circuit_, read_evidence(body.given) or None
+    return {"means": {name: written(circuit.expectation(name, given=given)) for name in body.columns}}
+
+
+@router.post("/sample")
+def sample(body: SampleBody, request: Request, service: Service, caller: Asker) -> Any:
+    """Draw rows from the model, given what is known."""
+    circuit = service.vault.circuit_
+    drawn = circuit.sample(body.n, given=read_evidence(body.given) or None, random_state=body.seed)
+    records = _as_records(circuit, drawn)
+    if wants_arrow(request):
+        return arrow_answer({name: [record[name] for record in records] for name in circuit.columns})
+    return {"records": records}
+
+
+@router.get("/circuit")
+def circuit(service: Service, caller: Asker) -> Response:
+    """Return the circuit that serves, as JSON; samples and categories may show what is in the data."""
+    return Response(service.vault.circuit_.to_json(), media_type="application/json")
+
+
+def read_evidence(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return evidence as circuits know it."""
+    return {
+        name: Range(**{bound: value for bound, value in vars(wanted).items() if value is not None})
+        if isinstance(wanted, Bounds)
+        else wanted
+        for name, wanted in sent.items()
+    }
+
+
+def _as_records(circuit: Circuit, answer: Any) -> Sequence[dict[str, Any]]:
+    return [dict(zip(circuit.columns, row, strict=True)) for row in rows_of(answer, circuit)]

@@ -1,0 +1,117 @@
+"""The application: API and console over one service."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse
+
+from unlearnspn import __version__
+from unlearnspn.service import api, console
+from unlearnspn.service.desk_service import DeskService
+from unlearnspn.service.errors import NotSignedInError, TooManyAttemptsError
+from unlearnspn.service.guards import BodyLimits, SafeHeaders
+from unlearnspn.service.problems import explain
+
+_LOG = logging.getLogger("unlearnspn.service")
+_API = "/api/"
+
+
+@dataclass(frozen=True)
+class AppOptions:
+    """How the application is reached, and how much it takes."""
+
+    #: Names by which browsers may call it.
+    hosts: Sequence[str] = ("127.0.0.1", "localhost", "[::1]")
+    with_tls: bool = False
+    most_bytes: int = 64 << 20
+    body_seconds: float = 30.0
+
+
+class AsciiJSON(JSONResponse):
+    """JSON that can hold any text, whatever characters it is made of."""
+
+    def render(self, content: Any) -> bytes:
+        """Write something as JSON."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def create_app(service: DeskService, options: AppOptions | None = None) -> FastAPI:
+    """Return the application."""
+    options = options or AppOptions()
+    app = FastAPI(
+        title="unlearnspn",
+        version=__version__,
+        description="Requests of people whose records a model was learned from: erased exactly, with a certificate.",
+        default_response_class=AsciiJSON,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.service = service
+    app.state.with_tls = options.with_tls
+    app.include_router(api.router)
+    console.install(app)
+    for kind in (RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _answer_problem)
+    app.middleware("http")(_measured)
+    app.add_middleware(BodyLimits, most_bytes=options.most_bytes, seconds=options.body_seconds)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(options.hosts), www_redirect=False)
+    app.add_middleware(SafeHeaders, with_tls=options.with_tls)
+    return app
+
+
+async def _measured(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+    began = time.perf_counter()
+    try:
+        response = await call(request)
+    except Exception as error:
+        # Where it happened, and nothing of what was asked: that may name a person.
+        frames = error.__traceback__
+        while frames is not None and frames.tb_next is not None:
+            frames = frames.tb_next
+        where = "" if frames is None else f"{frames.tb_frame.f_code.co_filename}:{frames.tb_lineno}"
+        problem = explain(error)
+        if problem.status >= 500:
+            _LOG.error("%s at %s", type(error).__name__, where)
+        response = _respond(request, error)
+    route = request.scope.get("route")
+    own = getattr(route, "path", "unknown")
+    path = f"{_API}…{own}" if request.url.path.startswith(_API) else own
+    request.app.state.service.metrics.answered(path, response.status_code, time.perf_counter() - began)
+    return response
+
+
+async def _answer_problem(request: Request, error: Exception) -> Response:
+    return _respond(request, error)
+
+
+def _respond(request: Request, error: Exception) -> Response:
+    if not request.url.path.startswith(_API):
+        return console.answer_problem(request, error)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return _problem(422, "Unprocessable Entity", f"{where}: {first['msg']}")
+    if isinstance(error, HTTPException):
+        return _problem(error.status_code, error.detail, error.detail, dict(error.headers or {}))
+    problem, headers = explain(error), {}
+    if isinstance(error, NotSignedInError):
+        headers["www-authenticate"] = "Bearer"
+    if isinstance(error, TooManyAttemptsError):
+        headers["retry-after"] = str(error.seconds)
+    return _problem(problem.status.value, problem.status.phrase, problem.detail, headers)
+
+
+def _problem(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:
+    content = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return AsciiJSON(content, status, headers, media_type="application/problem+json")

@@ -1,0 +1,266 @@
+"""What the API and the console do: each change once, whoever asks for it how often, and written into the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from unlearnspn.certificates import Action, Envelope
+from unlearnspn.errors import UnknownRecordError
+from unlearnspn.ids import RecordId
+from unlearnspn.parameters import Parameters
+from unlearnspn.progress import Progress
+from unlearnspn.service.accounts import Accounts
+from unlearnspn.service.attempts import Attempts
+from unlearnspn.service.audit_log import AuditLog
+from unlearnspn.service.database import Database
+from unlearnspn.service.errors import ConflictError, InvalidInputError
+from unlearnspn.service.jobs import Job, Jobs
+from unlearnspn.service.ledger_index import LedgerIndex
+from unlearnspn.service.metrics import Metrics
+from unlearnspn.service.problems import explain
+from unlearnspn.service.sessions import Sessions
+from unlearnspn.service.tokens import Tokens
+from unlearnspn.vault import HeldRecords, InboxRequest, Outcome, Vault, Wish
+
+#: What the name of the service's own file ends with.
+SUFFIX = ".service"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whose records are meant: a subject, or some ids."""
+
+    subject: str | None = None
+    ids: tuple[RecordId, ...] = ()
+
+    def as_arguments(self) -> dict[str, Any]:
+        """Return how a vault is told."""
+        return {"ids": list(self.ids)} if self.subject is None else {"subject": self.subject}
+
+
+class DeskService:
+    """A vault, and the people and systems who work with it."""
+
+    def __init__(self, vault: Vault, database: Database) -> None:
+        self.vault = vault
+        self.path = Path(vault.info().path)
+        self.desk = vault.desk
+        self._database = database
+        self.accounts = Accounts(database)
+        self.tokens = Tokens(database)
+        self.sessions = Sessions(database, self.accounts)
+        self.audit = AuditLog(database)
+        self.attempts = Attempts()
+        self.jobs = Jobs(lambda error: explain(error).detail)
+        self.ledger = LedgerIndex(vault)
+        self.metrics = Metrics()
+
+    @classmethod
+    def open(cls, path: Path, key: Path | None = None) -> Self:
+        """Open a vault for writing, and the service's own file beside it."""
+        vault = Vault.open(path, write=True, key=key)
+        try:
+            return cls(vault, Database(path.with_name(path.name + SUFFIX)))
+        except BaseException:
+            vault.close()
+            raise
+
+    def close(self) -> None:
+        """Finish what is being done, and close everything."""
+        self.jobs.close()
+        self._database.close()
+        self.vault.close()
+
+    # -- requests of people ----------------------------------------------------------------------------------------
+
+    def file(
+        self,
+        wish: Wish,
+        person: Person,
+        *,
+        who: str,
+        received: str | None = None,
+        request_id: str | None = None,
+        note: str = "",
+    ) -> InboxRequest:
+        """Enter a request; the same one once more, by its id, is the one that is there."""
+        request = self.desk.file(
+            wish, who=who, **person.as_arguments(), received=received, request_id=request_id, note=note
+        )
+        self.audit.write(who, "filed", request.id)
+        return request
+
+    def verify_identity(self, request_id: str, *, who: str) -> InboxRequest:
+        """Say that the requester is the person."""
+        return self._changed(who, "identity verified", self.desk.verify_identity(request_id, who=who))
+
+    def extend(self, request_id: str, until: str, *, who: str, reason: str) -> InboxRequest:
+        """Set a later date, once."""
+        return self._changed(who, "extended", self.desk.extend(request_id, until, who=who, reason=reason))
+
+    def deny(self, request_id: str, *, ground: str, who: str, reason: str) -> InboxRequest:
+        """Refuse a request."""
+        return self._changed(who, "denied", self.desk.deny(request_id, ground=ground, who=who, reason=reason))
+
+    def withdraw(self, request_id: str, *, who: str) -> InboxRequest:
+        """Close a request that the person does not make any more."""
+        return self._changed(who, "withdrawn", self.desk.withdraw(request_id, who=who))
+
+    def note(self, request_id: str, text: str, *, who: str) -> InboxRequest:
+        """Put a remark on the timeline of a request."""
+        return self._changed(who, "remark", self.desk.note(request_id, text, who=who))
+
+    def hold(self, subject: str, *, who: str, reason: str) -> None:
+        """Block the erasure of a person."""
+        self.desk.hold(subject, who=who, reason=reason)
+        self.audit.write(who, "hold placed")
+
+    def lift(self, subject: str, *, who: str) -> None:
+        """Allow the erasure of a person again."""
+        self.desk.lift(subject)
+        self.audit.write(who, "hold lifted")
+
+    def erase(self, request_id: str, *, ground: str, who: str) -> Outcome:
+        """Carry an erasure out; asked once more, it returns the same certificate."""
+        outcome = self.desk.erase(request_id, ground=ground, who=who)
+        self.jobs.forget()
+        self.audit.write(who, "erased", request_id)
+        return outcome
+
+    def answer_access(self, request_id: str, *, who: str) -> HeldRecords:
+        """Return all that is held on the person, and close the request."""
+        held = self.desk.access(request_id, who=who)
+        self.audit.write(who, "access given", request_id)
+        return held
+
+    def correct(self, request_id: str, table: Any, *, who: str) -> Outcome:
+        """Replace values of the person's records."""
+        outcome = self.desk.correct(request_id, table, who=who)
+        self.audit.write(who, "corrected", request_id)
+        return outcome
+
+    # -- changes that other systems ask for ------------------------------------------------------------------------
+
+    def remove(self, person: Person, *, who: str, ground: str, request_id: str, received: str | None = None) -> Outcome:
+        """Erase a person whose identity another system has verified: filed, verified and carried out at once."""
+
+        def act() -> Outcome:
+            known = self.vault.read_inbox(lambda inbox: inbox.find(request_id))
+            if known is not None and known.is_carried_out:
+                if self._is_held(person):
+                    raise ConflictError(f"request {request_id!r} was for somebody else: give this one another id")
+                return self.erase(request_id, ground=ground, who=who)
+            self.vault.records_of(**person.as_arguments())  # who is not there is not to be written down here
+            request = self.desk.file(
+                Wish.ERASE, who=who, **person.as_arguments(), received=received, request_id=request_id
+            )
+            if request.is_open and request.verified_by is None:
+                self.desk.verify_identity(request_id, who=who)
+            return self.erase(request_id, ground=ground, who=who)
+
+        return self.vault.take_turn(act)
+
+    def try_out(self, person: Person) -> Outcome:
+        """Return what the erasure of a person would do."""
+        return self.vault.unlearn(**person.as_arguments(), dry_run=True)
+
+    def look_up(self, person: Person, *, who: str) -> HeldRecords:
+        """Return what is held on a person."""
+        held = self.vault.access(**person.as_arguments())
+        self.audit.write(who, "records seen")
+        return held
+
+    def add(self, table: Any, *, who: str, request_id: str, allow_returning: bool = False) -> Outcome:
+        """Add records, once by the request's id."""
+
+        def act() -> Outcome:
+            known = self._known(request_id, (Action.ADDITION, Action.INGEST))
+            if known is not None:
+                return known
+            outcome = self.vault.learn(table, allow_returning=allow_returning, request_id=request_id, operator=who)
+            self.audit.write(who, "records added", request_id)
+            return outcome
+
+        return self.vault.take_turn(act)
+
+    def replace(self, table: Any, *, who: str, request_id: str) -> Outcome:
+        """Replace values of records, once by the request's id."""
+
+        def act() -> Outcome:
+            known = self._known(request_id, (Action.CORRECTION,))
+            if known is not None:
+                return known
+            outcome = self.vault.rectify(table, request_id=request_id, operator=who)
+            self.audit.write(who, "records corrected", request_id)
+            return outcome
+
+        return self.vault.take_turn(act)
+
+    # -- long work -------------------------------------------------------------------------------------------------
+
+    def start_verification(self, *, who: str) -> Job:
+        """Have everything verified."""
+
+        def work(progress: Progress) -> dict[str, Any]:
+            # A reader of its own: nobody waits meanwhile.
+            with Vault.open(self.path) as vault:
+                audit = vault.verify(progress=progress)
+            findings = [vars(finding) for finding in audit.findings]
+            return {"verified": bool(audit), "head": audit.head, "findings": findings}
+
+        self.audit.write(who, "verification started")
+        return self.jobs.start("verification", who, work)
+
+    def start_fit(self, *, who: str, request_id: str, parameters: dict[str, Any]) -> Job:
+        """Have a model learned from all records, once by the request's id."""
+        unknown = sorted(set(parameters) - set(Parameters.names()))
+        if unknown:
+            raise InvalidInputError(f"there is no parameter {unknown[0]!r}: see SPN")
+
+        def work(progress: Progress) -> dict[str, Any]:
+            def act() -> Outcome:
+                known = self._known(request_id, (Action.FIT,))
+                if known is not None:
+                    return known
+                return self.vault.fit(progress=progress, request_id=request_id, operator=who, **parameters)
+
+            outcome = self.vault.take_turn(act)
+            assert outcome.certificate is not None
+            return {"entry": outcome.certificate.statement.link.entry, "certificate": outcome.certificate.digest}
+
+        self.audit.write(who, "fit started", request_id)
+        return self.jobs.start("fit", who, work)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _is_held(self, person: Person) -> bool:
+        try:
+            return bool(self.vault.records_of(**person.as_arguments()))
+        except UnknownRecordError:
+            return False
+
+    def _changed(self, who: str, what: str, request: InboxRequest) -> InboxRequest:
+        self.audit.write(who, what, request.id)
+        return request
+
+    def _known(self, request_id: str, actions: Sequence[Action]) -> Outcome | None:
+        """Return what was done for a request before, if it was of this kind."""
+        for action in actions:
+            envelope = self.ledger.of_request(request_id, action)
+            if envelope is not None:
+                return outcome_of(envelope)
+        others = [action for action in Action if self.ledger.of_request(request_id, action) is not None]
+        if others:
+            raise ConflictError(
+                f"request {request_id!r} was for something else ({others[0]}): give this one another id"
+            )
+        return None
+
+
+def outcome_of(envelope: Envelope) -> Outcome:
+    """Return what an entry of the ledger says that was done."""
+    counts = envelope.statement.counts
+    return Outcome(envelope, None, counts.removed, counts.added, counts.remaining)

@@ -1,0 +1,35 @@
+"""What can be wrong with what somebody asks of the service."""
+
+from __future__ import annotations
+
+
+class ServiceError(Exception):
+    """The service cannot do what it is asked; the message says why, and names nobody but the one who asks."""
+
+
+class InvalidInputError(ServiceError):
+    """Something that was passed cannot be used."""
+
+
+class NotSignedInError(ServiceError):
+    """Nobody knows who asks: no password, no token, or one that is wrong or too old."""
+
+
+class ForbiddenError(ServiceError):
+    """Who asks may not do this."""
+
+
+class NotThereError(ServiceError):
+    """There is no such thing."""
+
+
+class ConflictError(ServiceError):
+    """It cannot be done as things are now."""
+
+
+class TooManyAttemptsError(ServiceError):
+    """Somebody has tried too often; `seconds` tells when to try again."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"too many attempts: try again in {seconds} seconds")
+        self.seconds = seconds

@@ -1,0 +1,75 @@
+"""Errors as answers: which status each has, and its message, as RFC 9457 describes problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from sklearn.exceptions import NotFittedError
+
+from unlearnspn.certificates import CertificateError
+from unlearnspn.errors import (
+    ImpossibleEvidenceError,
+    InvalidEvidenceError,
+    InvalidTableError,
+    LastRecordError,
+    RecordIdError,
+    UnknownRecordError,
+)
+from unlearnspn.service.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NotSignedInError,
+    NotThereError,
+    ServiceError,
+    TooManyAttemptsError,
+)
+from unlearnspn.storage.errors import StorageError
+from unlearnspn.vault import InboxError, ReturningRecordError, VaultBusyError
+from unlearnspn.vault.errors import UnknownRequestError
+
+#: The first that fits counts.
+_STATUSES: tuple[tuple[type[BaseException], HTTPStatus], ...] = (
+    (NotSignedInError, HTTPStatus.UNAUTHORIZED),
+    (ForbiddenError, HTTPStatus.FORBIDDEN),
+    (NotThereError, HTTPStatus.NOT_FOUND),
+    (ConflictError, HTTPStatus.CONFLICT),
+    (TooManyAttemptsError, HTTPStatus.TOO_MANY_REQUESTS),
+    (InvalidInputError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (ServiceError, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (UnknownRequestError, HTTPStatus.NOT_FOUND),
+    (UnknownRecordError, HTTPStatus.NOT_FOUND),
+    (InboxError, HTTPStatus.CONFLICT),
+    (ReturningRecordError, HTTPStatus.CONFLICT),
+    (NotFittedError, HTTPStatus.CONFLICT),
+    (LastRecordError, HTTPStatus.CONFLICT),
+    (VaultBusyError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (CertificateError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (InvalidTableError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (RecordIdError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (InvalidEvidenceError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (ImpossibleEvidenceError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (ValueError, HTTPStatus.UNPROCESSABLE_ENTITY),
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What went wrong, for whoever asked."""
+
+    status: HTTPStatus
+    detail: str
+
+    def as_json(self) -> dict[str, str | int]:
+        """Return it as RFC 9457 has it."""
+        return {"type": "about:blank", "title": self.status.phrase, "status": self.status.value, "detail": self.detail}
+
+
+def explain(error: BaseException) -> Problem:
+    """Return the status and the message of an error."""
+    for kind, status in _STATUSES:
+        if isinstance(error, kind):
+            return Problem(status, str(error))
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong here, and nothing was half done")
