@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from unlearnspn import __version__
-from unlearnspn.cli import asking, demonstrating, evidence, holding, keys, lifecycle, looking, recording, removing
+from unlearnspn.cli import (
+    asking,
+    demonstrating,
+    evidence,
+    holding,
+    keys,
+    lifecycle,
+    looking,
+    recording,
+    removing,
+    serving,
+)
 from unlearnspn.cli.group import GuardedGroup
 
 _EPILOG = (
@@ -36,5 +47,5 @@ def main(
     """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
 
 
-for group in (lifecycle, recording, removing, holding, asking, looking, evidence, keys, demonstrating):
+for group in (lifecycle, recording, removing, holding, asking, looking, evidence, keys, serving, demonstrating):
     group.register(app)
