@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -14,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unlearnspn import __version__
 from unlearnspn.service import api, console
@@ -61,34 +63,55 @@ def create_app(service: DeskService, options: AppOptions | None = None) -> FastA
     app.state.with_tls = options.with_tls
     app.include_router(api.router)
     console.install(app)
-    for kind in (RequestValidationError, HTTPException, Exception):
+    for kind in (RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answer_problem)
-    app.middleware("http")(_measured)
+    app.add_middleware(_Answers, service=service)
     app.add_middleware(BodyLimits, most_bytes=options.most_bytes, seconds=options.body_seconds)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(options.hosts), www_redirect=False)
     app.add_middleware(SafeHeaders, with_tls=options.with_tls)
     return app
 
 
-async def _measured(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-    began = time.perf_counter()
-    try:
-        response = await call(request)
-    except Exception as error:
-        # Where it happened, and nothing of what was asked: that may name a person.
-        frames = error.__traceback__
-        while frames is not None and frames.tb_next is not None:
-            frames = frames.tb_next
-        where = "" if frames is None else f"{frames.tb_frame.f_code.co_filename}:{frames.tb_lineno}"
-        problem = explain(error)
-        if problem.status >= 500:
-            _LOG.error("%s at %s", type(error).__name__, where)
-        response = _respond(request, error)
-    route = request.scope.get("route")
-    own = getattr(route, "path", "unknown")
-    path = f"{_API}…{own}" if request.url.path.startswith(_API) else own
-    request.app.state.service.metrics.answered(path, response.status_code, time.perf_counter() - began)
-    return response
+class _Answers:
+    """Turns errors into answers, and takes note of how many answers there were and how long they took."""
+
+    def __init__(self, app: ASGIApp, service: DeskService) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note)
+        except Exception as error:
+            _log_unexpected(error)
+            if status:
+                raise ConnectionError("an answer was begun and could not be completed") from None
+            await _respond(Request(scope), error)(scope, receive, send_and_note)
+        own = getattr(scope.get("route"), "path", "unknown")
+        path = f"{_API}…{own}" if str(scope["path"]).startswith(_API) else own
+        self._service.metrics.answered(path, status, time.perf_counter() - began)
+
+
+def _log_unexpected(error: Exception) -> None:
+    """Log where something happened that should not, and nothing of what was asked: that may name a person."""
+    if explain(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+    _LOG.error("%s at %s", type(error).__name__, where)
 
 
 async def _answer_problem(request: Request, error: Exception) -> Response:

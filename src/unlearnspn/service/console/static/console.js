@@ -1,0 +1,2 @@
+// A little script: pages work without it.
+"use strict";
