@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
-from unlearnspn.service.console import signing_in
+from unlearnspn.service.console import inbox, ledger, model, people, requests, signing_in
 from unlearnspn.service.console.rendering import go_to, page
 from unlearnspn.service.console.visitors import session_of
 from unlearnspn.service.errors import NotSignedInError
@@ -19,7 +19,7 @@ from unlearnspn.service.sessions import Session
 def install(app: FastAPI) -> None:
     """Add the pages to an application."""
     app.mount("/static", StaticFiles(directory=str(files("unlearnspn.service.console") / "static")))
-    for part in (signing_in,):
+    for part in (signing_in, inbox, requests, ledger, model, people):
         app.include_router(part.router)
 
 
