@@ -188,6 +188,22 @@ def vault(
     _show(module, module.Plan(folder, removals or (10 if quick else 200), quick), json, progress)
 
 
+@app.command()
+def service(
+    seconds: Annotated[float | None, typer.Option(min=1.0, help="Of each phase. [default: 30, quick: 2]")] = None,
+    clients: Annotated[int | None, typer.Option(min=1, max=256, help="How many score. [default: 32]")] = None,
+    quick: Quick = False,
+    json: Json = None,
+    progress: ShowProgress = True,
+) -> None:
+    """Put load on the service: clients score while records are removed; no answer may be wrong or missing.
+
+    The same clients score without and with removals in one run. It needs the extra `serve`.
+    """
+    module = _module("service")
+    _show(module, module.Plan.of(seconds, clients, quick), json, progress)
+
+
 @app.command("first-use")
 def first_use(
     data: Data = None,
