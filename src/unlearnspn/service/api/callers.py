@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -24,27 +23,24 @@ class Caller:
     scopes: frozenset[Scope]
 
 
-def desk_service(request: Request) -> DeskService:
+async def desk_service(request: Request) -> DeskService:
     """Return the service that a request is for."""
     return cast(DeskService, request.app.state.service)
 
 
 Service = Annotated[DeskService, Depends(desk_service)]
-
-
-def _caller(service: Service, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Caller:
-    if credentials is None:
-        raise NotSignedInError("pass a token: Authorization: Bearer …")
-    token = service.tokens.check(credentials.credentials)
-    return Caller(f"{token.name} (token {token.id})", token.scopes)
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
 def allowed(scope: Scope) -> Any:
     """Return what a path depends on that only callers with a scope may call."""
 
-    def check(caller: Annotated[Caller, Depends(_caller)]) -> Caller:
-        if scope not in caller.scopes:
+    def check(service: Service, credentials: Credentials) -> Caller:
+        if credentials is None:
+            raise NotSignedInError("pass a token: Authorization: Bearer …")
+        token = service.tokens.check(credentials.credentials)
+        if scope not in token.scopes:
             raise ForbiddenError(f"this token has not the scope {scope}")
-        return caller
+        return Caller(f"{token.name} (token {token.id})", token.scopes)
 
-    return Depends(cast(Callable[..., Caller], check))
+    return Depends(check)
