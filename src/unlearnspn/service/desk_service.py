@@ -23,6 +23,7 @@ from unlearnspn.service.metrics import Metrics
 from unlearnspn.service.problems import explain
 from unlearnspn.service.sessions import Sessions
 from unlearnspn.service.tokens import Tokens
+from unlearnspn.storage.files import PathLike
 from unlearnspn.vault import HeldRecords, InboxRequest, Outcome, Vault, Wish
 
 #: What the name of the service's own file ends with.
@@ -59,11 +60,12 @@ class DeskService:
         self.metrics = Metrics()
 
     @classmethod
-    def open(cls, path: Path, key: Path | None = None) -> Self:
+    def open(cls, path: PathLike, key: PathLike | None = None) -> Self:
         """Open a vault for writing, and the service's own file beside it."""
         vault = Vault.open(path, write=True, key=key)
         try:
-            return cls(vault, Database(path.with_name(path.name + SUFFIX)))
+            own = Path(vault.info().path)
+            return cls(vault, Database(own.with_name(own.name + SUFFIX)))
         except BaseException:
             vault.close()
             raise
