@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         VaultError,
     )
     from unlearnspn.vault.held import HeldRecords
-    from unlearnspn.vault.inbox import Hold, InboxRequest, State, Wish
+    from unlearnspn.vault.inbox import Hold, InboxRequest, NewRequest, State, Wish
     from unlearnspn.vault.info import Info
     from unlearnspn.vault.outcome import Outcome
     from unlearnspn.vault.vault import Vault
@@ -26,6 +26,7 @@ __all__ = [
     "InboxError",
     "InboxRequest",
     "Info",
+    "NewRequest",
     "Outcome",
     "ReturningRecordError",
     "State",
@@ -44,6 +45,7 @@ _MODULES = {
     "InboxError": "errors",
     "InboxRequest": "inbox",
     "Info": "info",
+    "NewRequest": "inbox",
     "Outcome": "outcome",
     "ReturningRecordError": "errors",
     "State": "inbox",

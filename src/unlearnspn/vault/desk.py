@@ -9,7 +9,7 @@ from unlearnspn.ids import RecordId, read_ids
 from unlearnspn.vault.errors import InboxError
 from unlearnspn.vault.forms import read_subject
 from unlearnspn.vault.held import HeldRecords
-from unlearnspn.vault.inbox import Hold, Inbox, InboxRequest, Wish, require_text
+from unlearnspn.vault.inbox import Hold, Inbox, InboxRequest, NewRequest, Wish, require_text
 from unlearnspn.vault.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -64,6 +64,16 @@ class Desk:
         """Return the legal holds, by subject."""
         return self._vault.read_inbox(Inbox.holds)
 
+    def holds_on(self, request_id: str) -> list[Hold]:
+        """Return the legal holds on the person whom a request is about."""
+
+        def act() -> list[Hold]:
+            request = self.get(request_id)
+            subjects = self._vault.subjects_of(request.ids) if request.subject is None else {request.subject}
+            return self._vault.read_inbox(lambda inbox: inbox.held(subjects))
+
+        return self._vault.take_turn(act)
+
     # -- requests --------------------------------------------------------------------------------------------------
 
     def file(
@@ -86,6 +96,10 @@ class Desk:
         records: Sequence[RecordId] = () if ids is None else read_ids(ids)
         wish = _read_wish(wish)
         return self._vault.change_inbox(lambda inbox: inbox.file(wish, name, records, who, received, request_id, note))
+
+    def file_all(self, new: Sequence[NewRequest], *, who: str) -> list[InboxRequest]:
+        """Enter requests, all of them or none."""
+        return self._vault.change_inbox(lambda inbox: inbox.file_all(new, who))
 
     def verify_identity(self, request_id: str, *, who: str) -> InboxRequest:
         """Say that the requester is the person."""

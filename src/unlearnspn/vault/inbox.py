@@ -115,6 +115,18 @@ class InboxRequest:
 
 
 @dataclass(frozen=True)
+class NewRequest:
+    """What a person asks for: named by a subject, or by ids of records."""
+
+    wish: Wish
+    subject: str | None = None
+    ids: tuple[RecordId, ...] = ()
+    received: str | None = None
+    request_id: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Hold:
     """A duty to keep what is held on a person, which blocks erasure until it is lifted."""
 
@@ -181,20 +193,32 @@ class Inbox:
         note: str = "",
     ) -> InboxRequest:
         """Enter a request; the same one once more, by its id, is the one that is there."""
-        if (subject is None) == (not ids):
+        return self.file_all([NewRequest(wish, subject, tuple(ids), received, request_id, note)], who)[0]
+
+    def file_all(self, new: Iterable[NewRequest], who: str) -> list[InboxRequest]:
+        """Enter requests, all of them or none."""
+        entered: dict[str, InboxRequest] = {}
+        filed = [self._entered(each, who, entered) for each in new]
+        for request in entered.values():
+            self._put(request)
+        return filed
+
+    def _entered(self, new: NewRequest, who: str, entered: dict[str, InboxRequest]) -> InboxRequest:
+        """Return the request that is there, or else a new one, which is added to those that are entered."""
+        if (new.subject is None) == (not new.ids):
             raise InboxError("a request names a person: by a subject, or by the ids of records")
-        received = _read_date(received) if received is not None else utc_now()
+        received = _read_date(new.received) if new.received is not None else utc_now()
         if received > utc_now():
             raise InboxError(f"a request cannot have been received on {received}, which is in the future")
-        known = None if request_id is None else self.find(request_id)
+        request_id = new.request_id or f"q-{secrets.token_hex(8)}"
+        known = self.find(request_id) or entered.get(request_id)
         if known is not None:
-            if (known.wish, known.subject, known.ids) == (wish, subject, tuple(ids)) or known.commitment is not None:
+            if (known.wish, known.subject, known.ids) == (new.wish, new.subject, new.ids) or known.commitment:
                 return known
             raise InboxError(f"there is another request {request_id!r} already: give this one another id")
-        request = InboxRequest(
-            request_id or f"q-{secrets.token_hex(8)}", wish, subject, tuple(ids), received, due_after(received)
-        )
-        return self._put(request.with_step(who, "filed", note))
+        request = InboxRequest(request_id, new.wish, new.subject, new.ids, received, due_after(received))
+        entered[request_id] = request.with_step(who, "filed", new.note)
+        return entered[request_id]
 
     def verify_identity(self, request_id: str, who: str) -> InboxRequest:
         """Say that the requester is the person."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
@@ -38,6 +38,7 @@ from unlearnspn.vault.database import require_file, resolve
 from unlearnspn.vault.desk import Desk
 from unlearnspn.vault.errors import InboxError, VaultError, not_fitted
 from unlearnspn.vault.exports import write_circuit
+from unlearnspn.vault.finding import rows_like
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
 from unlearnspn.vault.home import Home, key_file, new_key_file, resolve_new
@@ -421,6 +422,25 @@ class Vault(Queries):
         return held_records(contents.form, contents.find(names))
 
     @_in_turn
+    def find_like(self, wanted: Mapping[str, str], limit: int = 100) -> HeldRecords:
+        """Return the first records whose values are like those that somebody has typed, by the names of columns.
+
+        Of a text a part is enough; numbers, flags and dates are the same, and a day stands for all its times.
+        """
+        contents = self._home.contents()
+        if contents.form is None or not len(contents):
+            return HeldRecords((), ())
+        everything = contents.all()
+        rows = rows_like(everything.table, wanted)
+        return held_records(contents.form, [everything.take(rows[:limit])])
+
+    @_in_turn
+    def subjects_of(self, ids: Sequence[RecordId]) -> set[str]:
+        """Return whose records these are; those that are not there are nobody's."""
+        contents = self._home.contents()
+        return contents.subjects_of([item for item, there in zip(ids, contents.holds(ids), strict=True) if there])
+
+    @_in_turn
     def export(
         self,
         path: PathLike,
@@ -475,12 +495,21 @@ class Vault(Queries):
 
     @_in_turn
     def change_inbox(self, change: Callable[[Inbox], T]) -> T:
-        """Change what is kept of requests, and store it; nothing is entered into the ledger."""
+        """Change what is kept of requests, and store it; nothing is entered into the ledger.
+
+        What raises an `InboxError` must not have changed anything: so the vault need not be read anew.
+        """
         key = self._home.require_writable()
+        inbox = self._home.contents().inbox
         with self._changing():
-            changed = change(self._home.contents().inbox)
-            self._home.commit(None, [key])
-        return changed
+            try:
+                changed = change(inbox)
+            except InboxError as error:
+                refusal = error
+            else:
+                self._home.commit(None, [key])
+                return changed
+        raise refusal
 
     # -- evidence --------------------------------------------------------------------------------------------------
 
