@@ -230,6 +230,87 @@ def test_inbox_and_records_change_together_or_not_at_all(vault, tmp_path, monkey
     assert vault.desk.erase("q-1", ground="Art. 17", who="anna").removed == 3
 
 
+@pytest.mark.parametrize("wish", ["erase", "access", "correct"])
+def test_what_is_done_under_the_id_of_a_request_is_what_was_asked(vault, wish):
+    """Nobody counts as erased whose request has the id of something else that was done."""
+    filed(vault, wish, "q-1", subject="p-7")
+    others = [
+        lambda: vault.learn(people(3, first=900), request_id="q-1"),
+        lambda: vault.rectify(TABLE.loc[[30], ["customer", "age"]].assign(age=9.0), request_id="q-1"),
+        lambda: vault.unlearn(subject="p-8", request_id="q-1"),
+        lambda: vault.unlearn(["c-21"], request_id="q-1"),
+    ]
+    for act in others:
+        with pytest.raises(InboxError, match="request 'q-1' in the inbox .* another id"):
+            act()
+    assert vault.desk.get("q-1").is_open
+    assert len(vault) == 90
+
+
+def test_an_id_of_an_erased_person_is_nobody_elses(vault):
+    filed(vault)
+    vault.desk.erase("q-1", ground="Art. 17", who="anna")
+    for wish, person in (("erase", {"subject": "p-8"}), ("erase", {"ids": ["c-30"]}), ("access", {"subject": "p-7"})):
+        with pytest.raises(InboxError, match="another request 'q-1'"):
+            vault.desk.file(wish, who="anna", request_id="q-1", **person)
+    assert vault.desk.file("erase", ids=["c-21"], who="anna", request_id="q-1").entry is not None
+
+
+@pytest.mark.parametrize("how", ["deny", "withdraw"])
+def test_a_request_that_comes_after_the_erasure_is_forgotten_once_it_is_closed(vault, tmp_path, how):
+    subject, remark = "Viktor Unvergessen", "lives at Elfenweg 81920"
+    vault.desk.file("access", subject=subject, who="anna", request_id="q-1", note=remark)
+    assert all(text.encode() in written_in(tmp_path) for text in (subject, remark))
+    if how == "deny":
+        vault.desk.deny("q-1", ground="Art. 12(5)", who="anna", reason="nothing is held on Viktor")
+    else:
+        vault.desk.withdraw("q-1", who="anna")
+    assert not any(text in written_in(tmp_path) for text in (subject.encode(), remark.encode(), b"Viktor"))
+    assert vault.desk.get("q-1").is_nameless
+    with pytest.raises(InboxError, match="no remark may name them"):
+        vault.desk.note("q-1", "it was Viktor", who="anna")
+
+
+def test_what_stays_for_good_names_nobody(vault):
+    for person in ({"subject": "p-7"}, {"ids": ["c-21"]}):
+        name = next(iter(person.values()))
+        name = name if isinstance(name, str) else name[0]
+        with pytest.raises(InboxError, match="the id of a request stays for good"):
+            vault.desk.file("erase", who="anna", request_id=f"erase:{name.upper()}", **person)
+    filed(vault)
+    for ground in ("Art. 17, p-7 asked", "P-7"):
+        with pytest.raises(InboxError, match="a ground stays for good"):
+            vault.desk.erase("q-1", ground=ground, who="anna")
+        with pytest.raises(InboxError, match="a ground stays for good"):
+            vault.desk.deny("q-1", ground=ground, who="anna", reason="no")
+    assert vault.desk.erase("q-1", ground="Art. 17(1)(b), see file p-77", who="anna").removed == 3
+
+
+def test_records_of_somebody_on_hold_are_not_given_to_others(vault):
+    vault.desk.hold("p-7", who="anna", reason="a lawsuit")
+    given = TABLE.loc[[21, 30], ["customer", "person"]].assign(person="p-8")
+    with pytest.raises(InboxError, match="there is a legal hold on 'p-7'"):
+        vault.rectify(given)
+    assert vault.records_of(subject="p-7") == ["c-21", "c-22", "c-23"]
+    vault.rectify(TABLE.loc[[21], ["customer", "age"]].assign(age=33.0))
+    vault.desk.lift("p-7")
+    vault.rectify(given)
+    assert vault.records_of(subject="p-7") == ["c-22", "c-23"]
+
+
+def test_who_is_not_there_is_not_held(vault):
+    with pytest.raises(UnknownRecordError):
+        vault.desk.hold("p-700", who="anna", reason="a lawsuit")
+
+
+def test_steps_may_be_repeated(vault):
+    assert filed(vault) == vault.desk.verify_identity("q-1", who="berta")
+    filed(vault, "access", "q-2", subject="p-3")
+    first = vault.desk.access("q-2", who="anna")
+    assert vault.desk.access("q-2", who="anna") == first
+    assert [step.what for step in vault.desk.get("q-2").steps] == ["filed", "identity verified", "done"]
+
+
 def test_whoever_opens_the_vault_sees_the_same(vault, tmp_path):
     filed(vault)
     vault.desk.hold("p-9", who="anna", reason="a lawsuit")
@@ -280,13 +361,18 @@ class Requests(RuleBasedStateMachine):
     def file(self, number, wish, key):
         subject, key = f"p-{number}", f"q-{key}"
         known = self.known.get(key)
-        if known is not None and known["subject"] is not None and (known["subject"], known["wish"]) != (subject, wish):
+        if known is not None and not self.is_same(known, subject, wish):
             with pytest.raises(InboxError):
                 self.vault.desk.file(wish, subject=subject, who="a", request_id=key)
             return
         self.vault.desk.file(wish, subject=subject, who="a", request_id=key)
         if known is None:
             self.known[key] = {"subject": subject, "wish": wish, "state": "open"}
+
+    def is_same(self, known, subject, wish):
+        """Whose request it was that has no name any more nobody can tell; but it was not of somebody who is there."""
+        was_for = known["subject"] == subject or (known["subject"] is None and subject in self.gone)
+        return was_for and known["wish"] == wish
 
     @precondition(lambda self: self.known)
     @rule(place=st.integers(0, 100), what=st.sampled_from(["erase", "deny", "withdraw"]))
@@ -297,12 +383,15 @@ class Requests(RuleBasedStateMachine):
             return
         if what == "deny":
             desk.deny(key, ground="Art. 12(5)", who="a", reason="unfounded")
-            known["state"] = "denied"
+            known |= {"subject": self.left(known["subject"]), "state": "denied"}
         elif what == "withdraw":
             desk.withdraw(key, who="a")
-            known["state"] = "withdrawn"
+            known |= {"subject": self.left(known["subject"]), "state": "withdrawn"}
         elif known["wish"] == "erase":
             self.erase(key, known)
+
+    def left(self, subject):
+        return None if subject in self.gone else subject
 
     def erase(self, key, known):
         subject = known["subject"]
@@ -320,6 +409,10 @@ class Requests(RuleBasedStateMachine):
     @rule(number=st.integers(0, 9))
     def hold_or_lift(self, number):
         subject = f"p-{number}"
+        if subject in self.gone:
+            with pytest.raises(UnknownRecordError):
+                self.vault.desk.hold(subject, who="a", reason="a lawsuit")
+            return
         if subject in self.held:
             self.vault.desk.lift(subject)
         else:

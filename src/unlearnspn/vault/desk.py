@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unlearnspn.ids import RecordId, read_ids
-from unlearnspn.vault.errors import InboxError
+from unlearnspn.vault.errors import InboxError, InboxInputError
 from unlearnspn.vault.forms import read_subject
 from unlearnspn.vault.held import HeldRecords
-from unlearnspn.vault.inbox import Hold, Inbox, InboxRequest, NewRequest, Wish, require_text
+from unlearnspn.vault.inbox import (
+    Hold,
+    Inbox,
+    InboxRequest,
+    NewRequest,
+    State,
+    Wish,
+    require_nameless,
+    require_text,
+)
 from unlearnspn.vault.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -95,11 +104,25 @@ class Desk:
         name = None if subject is None else read_subject(subject)
         records: Sequence[RecordId] = () if ids is None else read_ids(ids)
         wish = _read_wish(wish)
-        return self._vault.change_inbox(lambda inbox: inbox.file(wish, name, records, who, received, request_id, note))
+
+        return self.file_all([NewRequest(wish, name, tuple(records), received, request_id, note)], who=who)[0]
 
     def file_all(self, new: Sequence[NewRequest], *, who: str) -> list[InboxRequest]:
         """Enter requests, all of them or none."""
-        return self._vault.change_inbox(lambda inbox: inbox.file_all(new, who))
+
+        def act() -> list[InboxRequest]:
+            for each in new:
+                self._refuse_other(each)
+            return self._vault.change_inbox(lambda inbox: inbox.file_all(new, who))
+
+        return self._vault.take_turn(act)
+
+    def _refuse_other(self, new: NewRequest) -> None:
+        """Raise if there was a request with this id of somebody who was erased, and this one is of somebody else."""
+        request_id = new.request_id
+        known = None if request_id is None else self._vault.read_inbox(lambda inbox: inbox.find(request_id))
+        if known is not None and known.is_nameless and self._vault.holds_any(new.ids, subject=new.subject):
+            raise InboxError(f"there is another request {request_id!r} already: give this one another id")
 
     def verify_identity(self, request_id: str, *, who: str) -> InboxRequest:
         """Say that the requester is the person."""
@@ -111,20 +134,35 @@ class Desk:
 
     def deny(self, request_id: str, *, ground: str, who: str, reason: str) -> InboxRequest:
         """Refuse a request, with a ground that the law knows, and a reason for the person."""
-        return self._vault.change_inbox(lambda inbox: inbox.deny(request_id, ground, who, reason))
+
+        def act() -> InboxRequest:
+            is_held = self._is_held(request_id)
+            return self._vault.change_inbox(lambda inbox: inbox.deny(request_id, ground, who, reason, is_held))
+
+        return self._vault.take_turn(act)
 
     def withdraw(self, request_id: str, *, who: str) -> InboxRequest:
         """Close a request that the person does not make any more."""
-        return self._vault.change_inbox(lambda inbox: inbox.withdraw(request_id, who))
+
+        def act() -> InboxRequest:
+            is_held = self._is_held(request_id)
+            return self._vault.change_inbox(lambda inbox: inbox.withdraw(request_id, who, is_held))
+
+        return self._vault.take_turn(act)
 
     def note(self, request_id: str, text: str, *, who: str) -> InboxRequest:
         """Put a remark on the timeline of a request."""
         return self._vault.change_inbox(lambda inbox: inbox.note(request_id, who, text))
 
     def hold(self, subject: Any, *, who: str, reason: str) -> Hold:
-        """Block the erasure of a person until the hold is lifted."""
+        """Block the erasure of a person of whom something is held, until the hold is lifted."""
         name = str(read_subject(subject))
-        return self._vault.change_inbox(lambda inbox: inbox.hold(name, who, reason))
+
+        def act() -> Hold:
+            self._vault.records_of(subject=name)
+            return self._vault.change_inbox(lambda inbox: inbox.hold(name, who, reason))
+
+        return self._vault.take_turn(act)
 
     def lift(self, subject: Any) -> None:
         """Allow the erasure of a person again."""
@@ -153,6 +191,7 @@ class Desk:
                 return self._done(request)
             request = self._ready(request_id, Wish.ERASE)
             require_text("an approval needs a ground", ground)
+            require_nameless("a ground", ground, request)
             asked: dict[str, Any] = {
                 "request_id": request_id,
                 "operator": who,
@@ -164,9 +203,15 @@ class Desk:
         return self._vault.take_turn(act)
 
     def access(self, request_id: str, *, who: str) -> HeldRecords:
-        """Return all records of the person, and close the request."""
+        """Return all records of the person, and close the request.
+
+        Asked once more under the same id, it returns what is held then.
+        """
 
         def act() -> HeldRecords:
+            request = self.get(request_id)
+            if request.wish is Wish.ACCESS and request.state is State.DONE and not request.is_nameless:
+                return self._vault.access(**_person(request))
             held = self._vault.access(**_person(self._ready(request_id, Wish.ACCESS)))
             self._vault.change_inbox(lambda inbox: inbox.close(request_id, who))
             return held
@@ -200,6 +245,10 @@ class Desk:
             raise InboxError(f"nobody has verified who made request {request_id!r}: do that first")
         return request
 
+    def _is_held(self, request_id: str) -> bool:
+        request = self.get(request_id)
+        return self._vault.holds_any(request.ids, subject=request.subject)
+
     def _done(self, request: InboxRequest) -> Outcome:
         assert request.entry is not None
         certificate = self._vault.log(request.entry)[0]
@@ -216,4 +265,4 @@ def _read_wish(wish: Wish | str) -> Wish:
     try:
         return Wish(wish)
     except ValueError as error:
-        raise InboxError(f"{wish!r} is none of 'erase', 'access', 'correct'") from error
+        raise InboxInputError(f"{wish!r} is none of 'erase', 'access', 'correct'") from error

@@ -25,6 +25,10 @@ class InboxError(VaultError):
     """What is asked of a request in the inbox cannot be done; nothing was changed."""
 
 
+class InboxInputError(InboxError):
+    """Something that is said of a request cannot be used: a date, a person, a text that is missing or names somebody."""
+
+
 class UnknownRequestError(InboxError):
     """There is no request with this id in the inbox."""
 

@@ -9,6 +9,7 @@ seal; so they change in one transaction with these.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -21,13 +22,15 @@ from unlearnspn.certificates import CertificateError, utc_now
 from unlearnspn.certificates.dates import check_date, days_between
 from unlearnspn.ids import RecordId
 from unlearnspn.vault.deadlines import due_after, latest_extension
-from unlearnspn.vault.errors import DamagedVaultError, InboxError, UnknownRequestError
+from unlearnspn.vault.errors import DamagedVaultError, InboxError, InboxInputError, UnknownRequestError
 from unlearnspn.vault.ledger import Asked
 from unlearnspn.vault.pages import PageStore
 from unlearnspn.vault.texts import TextColumn
 
 _REQUESTS, _HOLDS = "inbox.requests", "inbox.holds"
 _LEAST_ROOM = 16
+#: In characters; what is shorter may well be part of something else.
+_SHORTEST_NAME = 3
 
 
 class Wish(StrEnum):
@@ -84,6 +87,11 @@ class InboxRequest:
     def is_open(self) -> bool:
         """Whether something is still to be done."""
         return self.state is State.OPEN
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether nothing here says any more whose request it was."""
+        return self.subject is None and not self.ids
 
     @property
     def is_carried_out(self) -> bool:
@@ -206,23 +214,27 @@ class Inbox:
     def _entered(self, new: NewRequest, who: str, entered: dict[str, InboxRequest]) -> InboxRequest:
         """Return the request that is there, or else a new one, which is added to those that are entered."""
         if (new.subject is None) == (not new.ids):
-            raise InboxError("a request names a person: by a subject, or by the ids of records")
+            raise InboxInputError("a request names a person: by a subject, or by the ids of records")
         received = _read_date(new.received) if new.received is not None else utc_now()
         if received > utc_now():
-            raise InboxError(f"a request cannot have been received on {received}, which is in the future")
+            raise InboxInputError(f"a request cannot have been received on {received}, which is in the future")
         request_id = new.request_id or f"q-{secrets.token_hex(8)}"
         known = self.find(request_id) or entered.get(request_id)
         if known is not None:
-            if (known.wish, known.subject, known.ids) == (new.wish, new.subject, new.ids) or known.commitment:
+            if known.wish is new.wish and ((known.subject, known.ids) == (new.subject, new.ids) or known.is_nameless):
                 return known
             raise InboxError(f"there is another request {request_id!r} already: give this one another id")
         request = InboxRequest(request_id, new.wish, new.subject, new.ids, received, due_after(received))
+        require_nameless("the id of a request", request_id, request)
         entered[request_id] = request.with_step(who, "filed", new.note)
         return entered[request_id]
 
     def verify_identity(self, request_id: str, who: str) -> InboxRequest:
-        """Say that the requester is the person."""
-        return self._put(self._open(request_id).with_step(who, "identity verified", verified_by=who))
+        """Say that the requester is the person; who said so first is who did."""
+        request = self._open(request_id)
+        if request.verified_by is not None:
+            return request
+        return self._put(request.with_step(who, "identity verified", verified_by=who))
 
     def extend(self, request_id: str, until: str, who: str, reason: str) -> InboxRequest:
         """Set a later date, once, by up to two months, with a reason."""
@@ -230,34 +242,51 @@ class Inbox:
         if request.is_extended:
             raise InboxError(f"request {request_id!r} was extended before: the law allows one extension")
         if not request.due < until <= latest_extension(request.received):
-            raise InboxError(
+            raise InboxInputError(
                 f"request {request_id!r} can be extended beyond {request.due}, until "
                 f"{latest_extension(request.received)}, not until {until}"
             )
         require_text("an extension needs a reason", reason)
         return self._put(request.with_step(who, "extended", reason, due=until, is_extended=True))
 
-    def deny(self, request_id: str, ground: str, who: str, reason: str) -> InboxRequest:
-        """Refuse a request, with a ground that the law knows, and a reason for the person."""
+    def deny(self, request_id: str, ground: str, who: str, reason: str, is_held: bool) -> InboxRequest:
+        """Refuse a request, with a ground that the law knows, and a reason for the person.
+
+        Of whom nothing is held, nothing stays here: they may have been erased before, and no erasure comes after this.
+        """
         require_text("a refusal needs a ground", ground)
         require_text("a refusal needs a reason", reason)
-        return self._put(self._open(request_id).with_step(who, "denied", reason, state=State.DENIED, ground=ground))
+        request = self._open(request_id)
+        require_nameless("a ground", ground, request)
+        denied = request.with_step(who, "denied", reason, state=State.DENIED, ground=ground)
+        return self._put(denied if is_held else denied.without_person(None))
 
-    def withdraw(self, request_id: str, who: str) -> InboxRequest:
-        """Close a request that the person does not make any more."""
-        return self._put(self._open(request_id).with_step(who, "withdrawn", state=State.WITHDRAWN))
+    def withdraw(self, request_id: str, who: str, is_held: bool) -> InboxRequest:
+        """Close a request that the person does not make any more; of whom nothing is held, nothing stays here."""
+        withdrawn = self._open(request_id).with_step(who, "withdrawn", state=State.WITHDRAWN)
+        return self._put(withdrawn if is_held else withdrawn.without_person(None))
 
     def note(self, request_id: str, who: str, text: str) -> InboxRequest:
         """Put a remark on the timeline of a request."""
         require_text("a remark needs a text", text)
         request = self.get(request_id)
-        if request.commitment is not None:
+        if request.is_nameless:
             raise InboxError(f"request {request_id!r} is about somebody who was erased: no remark may name them again")
         return self._put(request.with_step(who, "remark", text))
 
     def close(self, request_id: str, who: str) -> InboxRequest:
         """Say that a request was answered without a change of the vault: somebody got to see what is held."""
         return self._put(self._open(request_id).with_step(who, "done", state=State.DONE))
+
+    def require_same(self, request_id: str, wish: Wish | None, is_about: Callable[[InboxRequest], bool]) -> None:
+        """Raise if there is an open request with this id that asks for something else, or for somebody else."""
+        request = self.find(request_id)
+        if request is None or not request.is_open:
+            return
+        if request.wish is not wish:
+            raise InboxError(f"request {request_id!r} in the inbox asks to {request.wish}: give this change another id")
+        if not is_about(request):
+            raise InboxError(f"request {request_id!r} in the inbox is about other records: give this change another id")
 
     def settle(self, asked: Asked, entry: int) -> None:
         """Close the request under whose id something was changed, if it is here; the ledger says what was."""
@@ -403,10 +432,19 @@ def _read_date(text: str) -> str:
     try:
         return check_date(text)
     except CertificateError as error:
-        raise InboxError(str(error)) from error
+        raise InboxInputError(str(error)) from error
 
 
 def require_text(message: str, text: str) -> None:
     """Raise, with a message, if there is no text."""
     if not text.strip():
-        raise InboxError(message)
+        raise InboxInputError(message)
+
+
+def require_nameless(what: str, text: str, request: InboxRequest) -> None:
+    """Raise if something that stays for good names the person of a request; what has no letters is no name."""
+    names = [request.subject, *request.ids]
+    for name in {str(name).strip().casefold() for name in names if name is not None}:
+        found = len(name) >= _SHORTEST_NAME and re.search(r"[^\W\d_]", name) and name in text.casefold()
+        if found and re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text.casefold()):
+            raise InboxInputError(f"{what} stays for good, also once the person was erased: do not name them in it")

@@ -76,6 +76,13 @@ def refuse_held_back(contents: Contents, subjects: set[str]) -> None:
         )
 
 
+def refuse_taken_away(contents: Contents, batch: Batch) -> None:
+    """Raise if a correction gives records to somebody else that the law has kept with whom they belong to."""
+    if contents.inbox.holds():
+        owners = zip(contents.held(batch.ids).subjects, batch.subjects, strict=True)
+        refuse_held_back(contents, {before for before, after in owners if before is not None and before != after})
+
+
 def refuse_returning(contents: Contents, batch: Batch, allowed: bool) -> None:
     """Tell that removed ids or subjects come back, unless that is allowed."""
     if allowed:

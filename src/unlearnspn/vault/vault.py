@@ -42,7 +42,7 @@ from unlearnspn.vault.finding import rows_like
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
 from unlearnspn.vault.home import Home, key_file, new_key_file, resolve_new
-from unlearnspn.vault.inbox import Inbox
+from unlearnspn.vault.inbox import Inbox, Wish
 from unlearnspn.vault.info import Info, describe
 from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.ledger import SOFTWARE, Asked
@@ -53,6 +53,7 @@ from unlearnspn.vault.requests import (
     records_to_remove,
     refuse_held_back,
     refuse_returning,
+    refuse_taken_away,
     require_held,
 )
 from unlearnspn.vault.sealed import read_envelopes
@@ -287,6 +288,13 @@ class Vault(Queries):
         contents = self._home.contents()
         before, settings, subjects = contents.commitments, contents.settings, contents.subjects_of(names)
         refuse_held_back(contents, subjects)
+        contents.inbox.require_same(
+            asked.id,
+            Wish.ERASE,
+            lambda request: _all_in(
+                request.ids if request.subject is None else contents.of_subject(request.subject), names
+            ),
+        )
         with self._changing():
             tell(progress, "revise", 0)
             report = contents.revise(names, None)
@@ -332,6 +340,7 @@ class Vault(Queries):
         refuse_returning(contents, batch, allow_returning)
         if dry_run:
             return self._try_out(contents, [], batch)
+        contents.inbox.require_same(asked.id, None, lambda request: False)
         action = Action.INGEST if contents.learned is None else Action.ADDITION
         return self._revise(action, asked, [], batch, form, progress)
 
@@ -361,6 +370,11 @@ class Vault(Queries):
             raise InboxError(f"these are records of others, and nothing was changed: {listing(others)}")
         if dry_run:
             return self._try_out(contents, batch.ids, batch)
+        owners = contents.subjects_of(batch.ids)
+        refuse_taken_away(contents, batch)
+        contents.inbox.require_same(
+            asked.id, Wish.CORRECT, lambda request: owners == {request.subject} or _all_in(batch.ids, request.ids)
+        )
         return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
 
     # -- questions -------------------------------------------------------------------------------------------------
@@ -412,6 +426,12 @@ class Vault(Queries):
     def records_of(self, ids: Any = None, *, subject: Any = None) -> list[RecordId]:
         """Return the ids of all records of a subject; or of some records, which must be there."""
         return records_to_remove(self._home.contents(), ids, subject, "error")[0]
+
+    @_in_turn
+    def holds_any(self, ids: Sequence[RecordId] = (), *, subject: str | None = None) -> bool:
+        """Tell whether there is any record of a subject, or any of some."""
+        contents = self._home.contents()
+        return any(contents.holds(ids)) if subject is None else bool(contents.of_subject(subject))
 
     @_in_turn
     def access(self, ids: Any = None, *, subject: Any = None) -> HeldRecords:
@@ -652,3 +672,8 @@ class Vault(Queries):
             contents.settings,
         )
         return self._home.commit(statement, [key])
+
+
+def _all_in(some: Sequence[RecordId], others: Sequence[RecordId]) -> bool:
+    """Tell whether there are some ids, and all of them are among others."""
+    return bool(some) and set(some) <= set(others)
