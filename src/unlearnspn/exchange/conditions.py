@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unlearnspn.errors import InvalidEvidenceError, listing
 
@@ -13,7 +13,17 @@ if TYPE_CHECKING:
 
 _OPERATOR = re.compile(r"\s*(<=|>=|=|<|>)\s*(.*)", re.DOTALL)
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+#: How a condition may compare.
+OPERATORS = ("=", "<", "<=", ">", ">=")
 _BOUNDS = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most"}
+
+
+class Condition(NamedTuple):
+    """A condition in its parts: `age`, `>=`, `60`."""
+
+    domain: Domain
+    operator: str
+    value: str
 
 
 def read_conditions(texts: Iterable[str], domains: Domains) -> dict[str, Any]:
@@ -27,17 +37,26 @@ def read_conditions(texts: Iterable[str], domains: Domains) -> dict[str, Any]:
     >>> read_conditions(["age >= 18", "age<65", "city = Ulm"], Domains((age, city)))
     {'city': ['Ulm'], 'age': Range(at_least=18.0, below=65.0)}
     """
+    return evidence_of([_split(text, domains) for text in texts])
+
+
+def evidence_of(conditions: Iterable[Condition]) -> dict[str, Any]:
+    """Return what conditions say, by column; whoever has the parts of a condition need not write and read it."""
     from unlearnspn.circuit import Range  # noqa: PLC0415
 
     bounds: dict[str, dict[str, Any]] = {}
     evidence: dict[str, Any] = {}
-    for text in texts:
-        domain, operator, value = _split(text, domains)
+    for condition in conditions:
+        domain, operator, value = condition
+        text = f"{domain.name} {operator} {value}"
         if operator in _BOUNDS:
             if domain.kind.value != "numeric" and domain.family.value != "number":
                 raise InvalidEvidenceError(f"{text!r}: column {domain.name!r} has no numbers to compare; use =")
-            bounds.setdefault(domain.name, {})[_BOUNDS[operator]] = _value(domain, text, value)
+            own = bounds.setdefault(domain.name, {})
+            _require_new(_BOUNDS[operator], own, text)
+            own[_BOUNDS[operator]] = _value(domain, text, value)
         elif domain.kind.value == "numeric":
+            _require_new(domain.name, evidence, text)
             evidence[domain.name] = _value(domain, text, value)
         else:
             evidence.setdefault(domain.name, []).append(_category(domain, value))
@@ -48,13 +67,18 @@ def read_conditions(texts: Iterable[str], domains: Domains) -> dict[str, Any]:
     return evidence
 
 
-def _split(text: str, domains: Domains) -> tuple[Domain, str, str]:
+def _require_new(key: str, known: Mapping[str, Any], text: str) -> None:
+    if key in known:
+        raise InvalidEvidenceError(f"{text!r}: another condition compares this column in the same way already")
+
+
+def _split(text: str, domains: Domains) -> Condition:
     """Find the column that a condition begins with, the longest if there are several; names may hold operators."""
     for domain in sorted(domains.columns, key=lambda column: -len(column.name)):
         stripped = text.lstrip()
         found = _OPERATOR.fullmatch(stripped[len(domain.name) :]) if stripped.startswith(domain.name) else None
         if found is not None:
-            return domain, found[1], found[2]
+            return Condition(domain, found[1], found[2])
     raise InvalidEvidenceError(
         f"{text!r} is no condition such as 'age >= 60' or 'city = Ulm' on one of the columns {listing(domains.names)}"
     )
@@ -76,7 +100,7 @@ def _number(text: str, value: str) -> float:
 
 def _category(domain: Domain, value: str) -> Any:
     """Return the category that is written so; one never seen is read as the column's values are."""
-    known = {_written(category): category for category in domain.categories}
+    known = {write_category(category): category for category in domain.categories}
     if value in known:
         return known[value]
     if domain.family.value == "boolean" and value.lower() in ("true", "false"):
@@ -84,7 +108,8 @@ def _category(domain: Domain, value: str) -> Any:
     return _number(value, value) if domain.family.value == "number" else value
 
 
-def _written(category: Any) -> str:
+def write_category(category: Any) -> str:
+    """Return a category as people write it in a condition."""
     if isinstance(category, bool):
         return str(category).lower()
     return str(int(category)) if isinstance(category, float) and category.is_integer() else str(category)
