@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from socket import socket
 
 import uvicorn
 
+from unlearnspn.errors import UnseenCategoryWarning
 from unlearnspn.service.app import AppOptions, create_app
 from unlearnspn.service.desk_service import DeskService
 
@@ -53,6 +55,8 @@ def serve(vault: Path, key: Path | None, address: Address, tell: Callable[[str],
         app = create_app(service, AppOptions((*LOOPBACK, host, *address.names), address.with_tls))
         # Requests are not logged, since what is asked may name a person; uvicorn's own messages do not.
         logging.getLogger("unlearnspn.service").addHandler(logging.StreamHandler())
+        # It repeats what was asked about.
+        warnings.simplefilter("ignore", UnseenCategoryWarning)
         config = uvicorn.Config(
             app,
             host=address.host,
