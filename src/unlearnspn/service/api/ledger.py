@@ -6,14 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 
-from unlearnspn.certificates import Action, Envelope
-from unlearnspn.certificates.bundle import write_bundle
-from unlearnspn.certificates.page import render_page
+from unlearnspn.certificates import Action
 from unlearnspn.exchange.outcomes import describe_entry
 from unlearnspn.service.api.bodies import JobAnswer
 from unlearnspn.service.api.callers import Caller, Service, allowed
-from unlearnspn.service.desk_service import DeskService
-from unlearnspn.service.errors import NotThereError
+from unlearnspn.service.downloads import certificate_of, entry_of, export_of, key_of, page_of
 from unlearnspn.service.roles import Scope
 
 router = APIRouter(tags=["ledger"])
@@ -53,12 +50,6 @@ def export(service: Service, caller: Reader) -> Response:
     return export_of(service)
 
 
-def export_of(service: DeskService) -> Response:
-    """Return the whole ledger as a file."""
-    bundle = write_bundle(envelope.encoded for envelope in service.ledger.entries())
-    return Response(bundle, media_type="application/jsonl", headers=_as_file("ledger.jsonl"))
-
-
 @router.get("/ledger/{entry}")
 def one_entry(entry: Number, service: Service, caller: Reader) -> dict[str, Any]:
     """Return an entry."""
@@ -71,23 +62,10 @@ def certificate(entry: Number, service: Service, caller: Reader) -> Response:
     return certificate_of(service, entry)
 
 
-def certificate_of(service: DeskService, entry: int) -> Response:
-    """Return a certificate as a file for machines."""
-    envelope = entry_of(service, entry)
-    content = write_bundle([envelope.encoded])
-    return Response(content, media_type="application/json", headers=_as_file(f"certificate-{entry}.json"))
-
-
 @router.get("/ledger/{entry}/page")
 def page(entry: Number, service: Service, caller: Reader) -> Response:
     """Return a certificate as a page for people, to be printed."""
     return page_of(service, entry)
-
-
-def page_of(service: DeskService, entry: int) -> Response:
-    """Return a certificate as a file for people."""
-    content = render_page(entry_of(service, entry))
-    return Response(content, media_type="text/html", headers=_as_file(f"certificate-{entry}.html"))
 
 
 @router.get("/key")
@@ -96,24 +74,7 @@ def public_key(service: Service, caller: Reader) -> Response:
     return key_of(service)
 
 
-def key_of(service: DeskService) -> Response:
-    """Return the public key as a file."""
-    return Response(service.vault.public_key.pem(), media_type="application/x-pem-file", headers=_as_file("public.pem"))
-
-
 @router.post("/verifications", status_code=202, tags=["jobs"])
 def verify(service: Service, caller: Annotated[Caller, allowed(Scope.VERIFY)]) -> JobAnswer:
     """Have everything verified, in the background: file, ledger, and that learning from scratch gives the same."""
     return JobAnswer.of(service.start_verification(who=caller.name))
-
-
-def entry_of(service: DeskService, number: int) -> Envelope:
-    """Return an entry of the ledger, or raise."""
-    envelopes = service.ledger.entries()
-    if number >= len(envelopes):
-        raise NotThereError(f"the ledger has no entry {number}")
-    return envelopes[number]
-
-
-def _as_file(name: str) -> dict[str, str]:
-    return {"content-disposition": f'attachment; filename="{name}"'}

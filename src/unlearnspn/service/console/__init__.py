@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
@@ -34,6 +35,9 @@ def answer_problem(request: Request, error: Exception) -> Response:
 def _explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, HTTPException):
         return error.status_code, error.detail
+    if isinstance(error, RequestValidationError):
+        # Pages are reached by links, so nobody but who types addresses sees this.
+        return 404, "there is no such page"
     problem = explain(error)
     return problem.status.value, problem.detail
 
