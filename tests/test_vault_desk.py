@@ -241,7 +241,7 @@ def test_what_is_done_under_the_id_of_a_request_is_what_was_asked(vault, wish):
         lambda: vault.unlearn(["c-21"], request_id="q-1"),
     ]
     for act in others:
-        with pytest.raises(InboxError, match="request 'q-1' in the inbox .* another id"):
+        with pytest.raises(InboxError, match=r"request 'q-1' in the inbox .* another id"):
             act()
     assert vault.desk.get("q-1").is_open
     assert len(vault) == 90

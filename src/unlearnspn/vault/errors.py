@@ -26,7 +26,7 @@ class InboxError(VaultError):
 
 
 class InboxInputError(InboxError):
-    """Something that is said of a request cannot be used: a date, a person, a text that is missing or names somebody."""
+    """What is said of a request cannot be used: a date, a person, a text that is missing or names somebody."""
 
 
 class UnknownRequestError(InboxError):
