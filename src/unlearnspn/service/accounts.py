@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from threading import BoundedSemaphore, Lock
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -16,6 +17,8 @@ from unlearnspn.service.roles import Role
 
 #: Of a password, in characters.
 SHORTEST, LONGEST = 12, 1024
+#: So many hashes are computed at the same time: each takes much memory, which is what makes them good.
+_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,11 @@ class Accounts:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._hasher = PasswordHasher()
+        self._turns = BoundedSemaphore(_AT_ONCE)
         #: A hash that no password has: who does not exist takes as long as who does.
         self._nobody = self._hasher.hash(secrets.token_hex())
         self.first_key = secrets.token_urlsafe(24) if self.is_empty else None
+        self._first = Lock()
 
     @property
     def is_empty(self) -> bool:
@@ -61,21 +66,22 @@ class Accounts:
         """Make the first user, an officer, whom the first link was sent to."""
         if self.first_key is None or not secrets.compare_digest(key.encode(), self.first_key.encode()):
             raise ForbiddenError("this link is not, or no longer, the one that sets the first password")
-        with self._database.together():
+        with self._first:
             if not self.is_empty:
                 raise ForbiddenError("the first password was set before")
             user = self.add(name, Role.OFFICER, password)
-        self.first_key = None
+            self.first_key = None
         return user
 
     def add(self, name: str, role: Role, password: str) -> User:
         """Make a user."""
         name = _read_name(name)
-        hashed = self._hasher.hash(_read_password(password))
-        if self._database.row("select 1 from users where name = ?", name):
-            raise ConflictError(f"there is a user {name!r} already")
+        hashed = self._hash(_read_password(password))
         user = User(name, role, utc_now())
-        self._database.change("insert into users values (?, ?, ?, ?)", name, role.value, hashed, user.created)
+        with self._database.together():
+            if self._database.row("select 1 from users where name = ?", name):
+                raise ConflictError(f"there is a user {name!r} already")
+            self._database.change("insert into users values (?, ?, ?, ?)", name, role.value, hashed, user.created)
         return user
 
     def remove(self, name: str) -> None:
@@ -90,7 +96,7 @@ class Accounts:
 
     def set_password(self, name: str, password: str) -> None:
         """Give a user another password, and end their sessions."""
-        hashed = self._hasher.hash(_read_password(password))
+        hashed = self._hash(_read_password(password))
         with self._database.together():
             self.get(name)
             self._database.change("update users set password = ? where name = ?", hashed, name)
@@ -101,13 +107,21 @@ class Accounts:
         row = self._database.row("select password from users where name = ?", name)
         hashed = self._nobody if row is None else row[0]
         try:
-            self._hasher.verify(hashed, password[:LONGEST])
-        except (VerificationError, InvalidHashError):
+            with self._turns:
+                self._hasher.verify(hashed, password[:LONGEST])
+        except (VerificationError, InvalidHashError, UnicodeEncodeError):
             raise NotSignedInError("name or password is wrong") from None
+        if row is None or len(password) > LONGEST:
+            raise NotSignedInError("name or password is wrong")
         if self._hasher.check_needs_rehash(hashed):
-            rehashed = self._hasher.hash(password)
-            self._database.change("update users set password = ? where name = ?", rehashed, name)
+            self._database.change(
+                "update users set password = ? where name = ? and password = ?", self._hash(password), name, hashed
+            )
         return self.get(name)
+
+    def _hash(self, password: str) -> str:
+        with self._turns:
+            return self._hasher.hash(password)
 
 
 def _read_name(name: str) -> str:
@@ -120,6 +134,15 @@ def _read_name(name: str) -> str:
 
 
 def _read_password(password: str) -> str:
-    if not SHORTEST <= len(password) <= LONGEST:
+    if not SHORTEST <= len(password) <= LONGEST or not _is_text(password):
         raise InvalidInputError(f"a password has {SHORTEST} to {LONGEST} characters")
     return password
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a text can be written at all: JSON may bring halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

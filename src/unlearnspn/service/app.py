@@ -13,15 +13,16 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unlearnspn import __version__
 from unlearnspn.service import api, console
+from unlearnspn.service.api.describing import describe_problems
+from unlearnspn.service.console.visitors import session_of
 from unlearnspn.service.desk_service import DeskService
-from unlearnspn.service.errors import NotSignedInError, TooManyAttemptsError
-from unlearnspn.service.guards import BodyLimits, SafeHeaders
+from unlearnspn.service.errors import NotSignedInError, ServiceError, TooManyAttemptsError, WrongHostError
+from unlearnspn.service.guards import BodyLimits, KnownHosts, SafeHeaders
 from unlearnspn.service.problems import explain
 
 _LOG = logging.getLogger("unlearnspn.service")
@@ -36,6 +37,8 @@ class AppOptions:
     hosts: Sequence[str] = ("127.0.0.1", "localhost", "[::1]")
     with_tls: bool = False
     most_bytes: int = 64 << 20
+    #: Of those who have neither signed in nor a token.
+    most_unknown_bytes: int = 64 << 10
     body_seconds: float = 30.0
 
 
@@ -62,14 +65,38 @@ def create_app(service: DeskService, options: AppOptions | None = None) -> FastA
     app.state.service = service
     app.state.with_tls = options.with_tls
     app.include_router(api.router)
+    describe_problems(app)
     console.install(app)
     for kind in (RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answer_problem)
+    # The last one that is added is the first to be asked.
+    app.add_middleware(
+        BodyLimits,
+        most_bytes=options.most_bytes,
+        most_unknown=min(options.most_unknown_bytes, options.most_bytes),
+        seconds=options.body_seconds,
+        is_known=lambda scope: _is_known(Request({**scope, "app": app})),
+    )
+    app.add_middleware(KnownHosts, hosts=options.hosts)
     app.add_middleware(_Answers, service=service)
-    app.add_middleware(BodyLimits, most_bytes=options.most_bytes, seconds=options.body_seconds)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(options.hosts), www_redirect=False)
     app.add_middleware(SafeHeaders, with_tls=options.with_tls)
     return app
+
+
+def _is_known(request: Request) -> bool:
+    """Tell whether whoever asks has signed in, or presents a token."""
+    try:
+        if not _is_api(request):
+            return bool(session_of(request))
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and bool(request.app.state.service.tokens.check(token.strip()))
+    except ServiceError:
+        return False
+
+
+def _is_api(request: Request) -> bool:
+    # Not by the address as a whole: what it is said to be may be no address.
+    return str(request.scope["path"]).startswith(_API)
 
 
 class _Answers:
@@ -97,9 +124,9 @@ class _Answers:
             _log_unexpected(error)
             if status:
                 raise ConnectionError("an answer was begun and could not be completed") from None
-            await _respond(Request(scope), error)(scope, receive, send_and_note)
+            await _respond_in_any_case(Request(scope), error)(scope, receive, send_and_note)
         own = getattr(scope.get("route"), "path", "unknown")
-        path = f"{_API}…{own}" if str(scope["path"]).startswith(_API) else own
+        path = f"{_API}…{own}" if str(scope["path"]).startswith(_API) and not own.startswith(_API) else own
         self._service.metrics.answered(path, status, time.perf_counter() - began)
 
 
@@ -114,12 +141,23 @@ def _log_unexpected(error: Exception) -> None:
     _LOG.error("%s at %s", type(error).__name__, where)
 
 
+def _respond_in_any_case(request: Request, error: Exception) -> Response:
+    try:
+        return _respond(request, error)
+    except Exception as another:
+        _log_unexpected(another)
+        # What is not caught here is logged elsewhere, with all that was asked.
+        return PlainTextResponse("something went wrong here", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
 async def _answer_problem(request: Request, error: Exception) -> Response:
     return _respond(request, error)
 
 
 def _respond(request: Request, error: Exception) -> Response:
-    if not request.url.path.startswith(_API):
+    if not _is_api(request):
+        if isinstance(error, WrongHostError):
+            return PlainTextResponse(str(error), HTTPStatus.BAD_REQUEST)
         return console.answer_problem(request, error)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]

@@ -1,50 +1,69 @@
-"""How often somebody may try: sign-ins that fail are counted by name and by address, and soon they must wait."""
+"""How often somebody may try: sign-ins are counted by name and by address until they succeed, and soon they must wait.
+
+What was typed as a name is kept as a digest: it may be a password in the wrong field, or somebody else's name.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import deque
+from ipaddress import IPv6Address, ip_address
 from threading import Lock
 
 from unlearnspn.service.errors import TooManyAttemptsError
 
-#: Failures within so many seconds: of one name, and of one address.
+#: Attempts within so many seconds: for one name, and from one address.
 WINDOW, MOST_BY_NAME, MOST_BY_ADDRESS = 300.0, 5, 20
 _MOST_KEYS = 10_000
+#: Whoever has one address of IPv6 has as many as differ in these bits.
+_HOST_BITS = 64
 
 
 class Attempts:
-    """Failures of the last minutes."""
+    """Attempts of the last minutes that did not succeed, or not yet."""
 
     def __init__(self) -> None:
-        self._failures: dict[tuple[str, str], deque[float]] = {}
+        self._attempts: dict[tuple[str, str], deque[float]] = {}
         self._lock = Lock()
 
-    def require_few(self, name: str, address: str) -> None:
-        """Raise if this name or this address has failed too often."""
+    def begin(self, name: str, address: str) -> None:
+        """Count an attempt before it is made, or raise if there were too many with this name or from this address."""
         now = time.monotonic()
+        keys = _keys(name, address)
         with self._lock:
-            for key, most in ((("name", name), MOST_BY_NAME), (("address", address), MOST_BY_ADDRESS)):
-                failures = self._recent(key, now)
-                if len(failures) >= most:
-                    raise TooManyAttemptsError(1 + int(failures[0] + WINDOW - now))
+            self._forget_old(now)
+            for key, most in zip(keys, (MOST_BY_NAME, MOST_BY_ADDRESS), strict=True):
+                times = self._attempts.get(key, deque())
+                while times and times[0] <= now - WINDOW:
+                    times.popleft()
+                if len(times) >= most:
+                    raise TooManyAttemptsError(1 + int(times[0] + WINDOW - now))
+            for key in keys:
+                self._attempts.setdefault(key, deque()).append(now)
 
-    def failed(self, name: str, address: str) -> None:
-        """Take note of a failure."""
-        now = time.monotonic()
+    def succeeded(self, name: str, address: str) -> None:
+        """Forget the attempts for a name, and the last one from an address."""
+        by_name, by_address = _keys(name, address)
         with self._lock:
-            if len(self._failures) > _MOST_KEYS:
-                self._failures = {key: times for key, times in self._failures.items() if times[-1] > now - WINDOW}
-            for key in (("name", name), ("address", address)):
-                self._failures.setdefault(key, deque(maxlen=MOST_BY_ADDRESS)).append(now)
+            self._attempts.pop(by_name, None)
+            times = self._attempts.get(by_address)
+            if times:
+                times.pop()
 
-    def succeeded(self, name: str) -> None:
-        """Forget the failures of a name."""
-        with self._lock:
-            self._failures.pop(("name", name), None)
+    def _forget_old(self, now: float) -> None:
+        if len(self._attempts) > _MOST_KEYS:
+            self._attempts = {key: times for key, times in self._attempts.items() if times and times[-1] > now - WINDOW}
 
-    def _recent(self, key: tuple[str, str], now: float) -> deque[float]:
-        failures = self._failures.get(key, deque())
-        while failures and failures[0] <= now - WINDOW:
-            failures.popleft()
-        return failures
+
+def _keys(name: str, address: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return ("name", digest), ("address", _network(address))
+
+
+def _network(address: str) -> str:
+    try:
+        read = ip_address(address)
+    except ValueError:
+        return address
+    return str(int(read) >> _HOST_BITS) if isinstance(read, IPv6Address) else address

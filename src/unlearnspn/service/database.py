@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from unlearnspn.service.errors import ServiceError
+from unlearnspn.service.errors import ServiceFileError
 
 _VERSION = 1
 _SCHEMA = """
@@ -37,20 +37,28 @@ class Database:
         self.path = path
         self._turn = RLock()
         try:
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            _make_private(path)
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._open()
         except (OSError, sqlite3.Error) as error:
-            raise ServiceError(f"{path} cannot be used as the service's own file: {error}") from error
+            raise ServiceFileError(f"{path} cannot be used as the service's own file: {error}") from error
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise ServiceFileError(f"{path} cannot be used as the service's own file: {error}") from error
+        except BaseException:
+            self._connection.close()
+            raise
 
     def _open(self) -> None:
         version = self._connection.execute("pragma user_version").fetchone()[0]
         self._connection.execute("pragma secure_delete = on")
+        self._connection.execute("pragma temp_store = memory")
         self._connection.execute("pragma synchronous = full")
         if version == 0:
             self._connection.executescript(f"begin; {_SCHEMA} pragma user_version = {_VERSION}; commit;")
         elif version != _VERSION:
-            raise ServiceError(f"{self.path} was made by another version of unlearnspn")
+            raise ServiceFileError(f"{self.path} was made by another version of unlearnspn")
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows that a query finds."""
@@ -82,3 +90,12 @@ class Database:
         """Close the file."""
         with self._turn:
             self._connection.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if it is not there, and have nobody else read it, whoever made it."""
+    file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(file, 0o600)
+    finally:
+        os.close(file)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from unlearnspn.certificates import Action, Envelope
-from unlearnspn.errors import UnknownRecordError
 from unlearnspn.ids import RecordId
 from unlearnspn.parameters import Parameters
 from unlearnspn.progress import Progress
@@ -141,6 +140,7 @@ class DeskService:
     def correct(self, request_id: str, table: Any, *, who: str) -> Outcome:
         """Replace values of the person's records."""
         outcome = self.desk.correct(request_id, table, who=who)
+        self.jobs.forget()
         self.audit.write(who, "corrected", request_id)
         return outcome
 
@@ -150,11 +150,11 @@ class DeskService:
         """Erase a person whose identity another system has verified: filed, verified and carried out at once."""
 
         def act() -> Outcome:
-            known = self.vault.read_inbox(lambda inbox: inbox.find(request_id))
-            if known is not None and known.is_carried_out:
-                if self._is_held(person):
+            done, known = self._known(request_id, (Action.REMOVAL,)), self._in_inbox(request_id)
+            if done is not None or (known is not None and known.is_carried_out):
+                if self.vault.holds_any(person.ids, subject=person.subject):
                     raise ConflictError(f"request {request_id!r} was for somebody else: give this one another id")
-                return self.erase(request_id, ground=ground, who=who)
+                return done or self.desk.erase(request_id, ground=ground, who=who)
             self.vault.records_of(**person.as_arguments())  # who is not there is not to be written down here
             request = self.desk.file(
                 Wish.ERASE, who=who, **person.as_arguments(), received=received, request_id=request_id
@@ -181,7 +181,7 @@ class DeskService:
         def act() -> Outcome:
             known = self._known(request_id, (Action.ADDITION, Action.INGEST))
             if known is not None:
-                return known
+                return _of_as_many(known, table)
             outcome = self.vault.learn(table, allow_returning=allow_returning, request_id=request_id, operator=who)
             self.audit.write(who, "records added", request_id)
             return outcome
@@ -194,8 +194,9 @@ class DeskService:
         def act() -> Outcome:
             known = self._known(request_id, (Action.CORRECTION,))
             if known is not None:
-                return known
+                return _of_as_many(known, table)
             outcome = self.vault.rectify(table, request_id=request_id, operator=who)
+            self.jobs.forget()
             self.audit.write(who, "records corrected", request_id)
             return outcome
 
@@ -221,6 +222,7 @@ class DeskService:
         unknown = sorted(set(parameters) - set(Parameters.names()))
         if unknown:
             raise InvalidInputError(f"there is no parameter {unknown[0]!r}: see SPN")
+        self._known(request_id, (Action.FIT,))
 
         def work(progress: Progress) -> dict[str, Any]:
             def act() -> Outcome:
@@ -238,11 +240,8 @@ class DeskService:
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _is_held(self, person: Person) -> bool:
-        try:
-            return bool(self.vault.records_of(**person.as_arguments()))
-        except UnknownRecordError:
-            return False
+    def _in_inbox(self, request_id: str) -> InboxRequest | None:
+        return self.vault.read_inbox(lambda inbox: inbox.find(request_id))
 
     def _changed(self, who: str, what: str, request: InboxRequest) -> InboxRequest:
         self.audit.write(who, what, request.id)
@@ -260,6 +259,17 @@ class DeskService:
                 f"request {request_id!r} was for something else ({others[0]}): give this one another id"
             )
         return None
+
+
+def _of_as_many(known: Outcome, table: Any) -> Outcome:
+    """Return what was done before, if it was done to as many records as were sent now: nobody keeps which they were."""
+    number = table.num_rows if hasattr(table, "num_rows") else table.n_rows
+    if known.added != number:
+        raise ConflictError(
+            f"a request with this id was for {known.added:,} records, and now there are {number:,}: "
+            f"give this one another id"
+        )
+    return known
 
 
 def outcome_of(envelope: Envelope) -> Outcome:

@@ -7,8 +7,28 @@ class ServiceError(Exception):
     """The service cannot do what it is asked; the message says why, and names nobody but the one who asks."""
 
 
+class ServiceFileError(ServiceError):
+    """The service's own file cannot be used."""
+
+
 class InvalidInputError(ServiceError):
     """Something that was passed cannot be used."""
+
+
+class UnsupportedTypeError(ServiceError):
+    """What was sent is of a type that nobody reads here."""
+
+
+class TooLargeError(ServiceError):
+    """More was sent than is taken."""
+
+
+class TooSlowError(ServiceError):
+    """What was sent did not come in time."""
+
+
+class WrongHostError(ServiceError):
+    """The service was called by a name that is not its own."""
 
 
 class NotSignedInError(ServiceError):

@@ -32,6 +32,8 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 _FILES = "/static/"
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\[\]:]+)(:\d{1,5})?", re.ASCII)
+_MOST_DIGITS = 15
 
 
 class SafeHeaders:
@@ -59,13 +61,39 @@ class SafeHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class BodyLimits:
-    """Refuses bodies that are too large, and those that come too slowly."""
+class KnownHosts:
+    """Refuses what was sent to another name: pages of others must not reach this service under theirs."""
 
-    def __init__(self, app: ASGIApp, most_bytes: int, seconds: float) -> None:
+    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
+        self._app = app
+        self._hosts = {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        found = _HOST.fullmatch(named[0].lower()) if len(named) == 1 else None
+        if found is None or found["name"] not in self._hosts:
+            raise WrongHostError("the service is not reached by this name: whoever runs it can add it with --name")
+        await self._app(scope, receive, send)
+
+
+class BodyLimits:
+    """Refuses bodies that are too large, and those that come too slowly.
+
+    Of those whom nobody knows less is taken, since it is all kept in memory.
+    """
+
+    def __init__(
+        self, app: ASGIApp, most_bytes: int, most_unknown: int, seconds: float, is_known: Callable[[Scope], bool]
+    ) -> None:
         self._app = app
         self._most_bytes = most_bytes
+        self._most_unknown = most_unknown
         self._seconds = seconds
+        self._is_known = is_known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -73,17 +101,22 @@ class BodyLimits:
             await self._app(scope, receive, send)
             return
         told = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if not told.isdigit() or int(told) > self._most_bytes:
-            await _refuse(send, 413, f"the body has more than {self._most_bytes:,} bytes")
-            return
-        try:
-            received = await self._whole(receive)
-        except _RefusedError as error:
-            await _refuse(send, error.status, str(error))
-            return
-        await self._app(scope, received, send)
+        if not told.isdigit() or len(told) > _MOST_DIGITS:
+            raise InvalidInputError("the length of the body is no number, or too large a one")
+        most = await self._most_for(scope, int(told))
+        await self._app(scope, await self._whole(scope, receive, most), send)
 
-    async def _whole(self, receive: Receive) -> Receive:
+    async def _most_for(self, scope: Scope, n_bytes: int) -> int:
+        """Return how many bytes whoever asks may send, if so many are not too many already."""
+        if n_bytes <= self._most_unknown:
+            return self._most_unknown
+        if n_bytes > self._most_bytes:
+            raise TooLargeError(f"the body has more than {self._most_bytes:,} bytes")
+        if not await run_in_threadpool(self._is_known, scope):
+            raise NotSignedInError(f"sign in, or pass a token, before you send more than {self._most_unknown:,} bytes")
+        return self._most_bytes
+
+    async def _whole(self, scope: Scope, receive: Receive, most: int) -> Receive:
         """Receive the whole body, and return what hands it on."""
         parts: list[bytes] = []
         n_bytes, is_whole = 0, False
@@ -95,26 +128,14 @@ class BodyLimits:
                         break
                     parts.append(message.get("body", b""))
                     n_bytes += len(parts[-1])
-                    if n_bytes > self._most_bytes:
-                        raise _RefusedError(413, f"the body has more than {self._most_bytes:,} bytes")
+                    if n_bytes > most:
+                        most = await self._most_for(scope, n_bytes)
                     is_whole = not message.get("more_body", False)
         except TimeoutError:
-            raise _RefusedError(408, f"the body did not come within {self._seconds:g} seconds") from None
+            raise TooSlowError(f"the body did not come within {self._seconds:g} seconds") from None
         whole = [{"type": "http.request", "body": b"".join(parts), "more_body": False}] if is_whole else []
 
         async def hand_on() -> MutableMapping[str, Any]:
             return whole.pop() if whole else await receive()
 
         return hand_on
-
-
-class _RefusedError(ServiceError):
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-async def _refuse(send: Send, status: int, message: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": f"{message}\n".encode()})

@@ -54,6 +54,9 @@ class Jobs:
     def __init__(self, explain: Callable[[BaseException], str]) -> None:
         self._explain = explain
         self._jobs: dict[str, Job] = {}
+        #: How often was forgotten, and whether what is running is to end.
+        self._n_forgotten = 0
+        self._is_closing = False
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="job")
 
@@ -86,22 +89,34 @@ class Jobs:
         """Forget what is over: what went wrong may have named somebody who was erased."""
         with self._lock:
             self._jobs = {job.id: job for job in self._jobs.values() if not job.is_over or job.error is None}
+            self._n_forgotten += 1
 
     def close(self) -> None:
-        """Wait for what is running, and begin nothing any more."""
+        """Have what is running end at its next step, wait for that, and begin nothing any more."""
+        self._is_closing = True
         self._pool.shutdown(cancel_futures=True)
 
     def _run(self, job_id: str, work: Callable[[Progress], dict[str, Any]]) -> None:
+        n_forgotten = self._n_forgotten
+
         def tell(step: str, done: int, total: int) -> None:
+            if self._is_closing:
+                raise ConflictError("the service ends")
             self._change(job_id, step=step, share=done / total if total else None)
 
         self._change(job_id, state=JobState.RUNNING)
         try:
             result = work(tell)
         except Exception as error:
-            self._change(job_id, state=JobState.FAILED, error=self._explain(error))
+            self._fail(job_id, self._explain(error), n_forgotten)
         else:
             self._change(job_id, state=JobState.DONE, share=1.0, result=result)
+
+    def _fail(self, job_id: str, error: str, n_forgotten: int) -> None:
+        with self._lock:
+            if self._n_forgotten > n_forgotten:
+                error = "it failed, and since somebody was erased meanwhile, nobody keeps why: try again"
+            self._jobs[job_id] = replace(self._jobs[job_id], state=JobState.FAILED, error=error)
 
     def _change(self, job_id: str, **changed: Any) -> None:
         with self._lock:

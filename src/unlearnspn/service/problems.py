@@ -23,11 +23,15 @@ from unlearnspn.service.errors import (
     NotSignedInError,
     NotThereError,
     ServiceError,
+    TooLargeError,
     TooManyAttemptsError,
+    TooSlowError,
+    UnsupportedTypeError,
+    WrongHostError,
 )
 from unlearnspn.storage.errors import StorageError
 from unlearnspn.vault import InboxError, ReturningRecordError, VaultBusyError
-from unlearnspn.vault.errors import UnknownRequestError
+from unlearnspn.vault.errors import InboxInputError, UnknownRequestError
 
 #: The first that fits counts.
 _STATUSES: tuple[tuple[type[BaseException], HTTPStatus], ...] = (
@@ -37,9 +41,14 @@ _STATUSES: tuple[tuple[type[BaseException], HTTPStatus], ...] = (
     (ConflictError, HTTPStatus.CONFLICT),
     (TooManyAttemptsError, HTTPStatus.TOO_MANY_REQUESTS),
     (InvalidInputError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (UnsupportedTypeError, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (WrongHostError, HTTPStatus.BAD_REQUEST),
+    (TooSlowError, HTTPStatus.REQUEST_TIMEOUT),
     (ServiceError, HTTPStatus.INTERNAL_SERVER_ERROR),
     (UnknownRequestError, HTTPStatus.NOT_FOUND),
     (UnknownRecordError, HTTPStatus.NOT_FOUND),
+    (InboxInputError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (InboxError, HTTPStatus.CONFLICT),
     (ReturningRecordError, HTTPStatus.CONFLICT),
     (NotFittedError, HTTPStatus.CONFLICT),
@@ -61,10 +70,6 @@ class Problem:
 
     status: HTTPStatus
     detail: str
-
-    def as_json(self) -> dict[str, str | int]:
-        """Return it as RFC 9457 has it."""
-        return {"type": "about:blank", "title": self.status.phrase, "status": self.status.value, "detail": self.detail}
 
 
 def explain(error: BaseException) -> Problem:

@@ -14,6 +14,7 @@ import uvicorn
 
 from unlearnspn.errors import UnseenCategoryWarning
 from unlearnspn.service.app import AppOptions, create_app
+from unlearnspn.service.connections import ImpatientProtocol
 from unlearnspn.service.desk_service import DeskService
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -61,6 +62,7 @@ def serve(vault: Path, key: Path | None, address: Address, tell: Callable[[str],
             app,
             host=address.host,
             port=address.port,
+            http=ImpatientProtocol,
             access_log=False,
             log_level="warning",
             server_header=False,

@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query
 from unlearnspn.certificates.statement import TEXT_LIMIT
 from unlearnspn.service.api.bodies import FitBody, JobAnswer, PersonBody, RemovalBody, answer_of
 from unlearnspn.service.api.callers import Caller, Service, allowed
+from unlearnspn.service.api.strict_json import StrictRoute
 from unlearnspn.service.api.tables import TAKES_RECORDS, Records, records_for_vault
 from unlearnspn.service.roles import Scope
 from unlearnspn.tables.times import written
 
-router = APIRouter(tags=["records"])
+router = APIRouter(tags=["records"], route_class=StrictRoute)
 RequestId = Annotated[
     str,
     Query(
@@ -56,14 +57,14 @@ def add(
     request_id: RequestId, sent: Records, service: Service, caller: Writer, allow_returning: bool = False
 ) -> dict[str, Any]:
     """Add records, with a column of ids. Repeated, it returns the same certificate."""
-    records = records_for_vault(service, sent)
+    records = records_for_vault(service, sent.read())
     return answer_of(service.add(records, who=caller.name, request_id=request_id, allow_returning=allow_returning))
 
 
 @router.post("/corrections", openapi_extra=TAKES_RECORDS)
 def correct(request_id: RequestId, sent: Records, service: Service, caller: Writer) -> dict[str, Any]:
     """Replace values of records: a column of ids, and the columns that change."""
-    return answer_of(service.replace(records_for_vault(service, sent), who=caller.name, request_id=request_id))
+    return answer_of(service.replace(records_for_vault(service, sent.read()), who=caller.name, request_id=request_id))
 
 
 @router.post("/fits", status_code=202)

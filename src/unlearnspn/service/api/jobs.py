@@ -9,10 +9,12 @@ from fastapi import APIRouter, Path, Response
 from unlearnspn import __version__
 from unlearnspn.service.api.bodies import JobAnswer
 from unlearnspn.service.api.callers import Caller, Service, allowed
+from unlearnspn.service.api.describing import answers
+from unlearnspn.service.api.strict_json import StrictRoute
 from unlearnspn.service.metrics import CONTENT_TYPE
 from unlearnspn.service.roles import Scope
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
 
 @router.get("/jobs/{job_id}")
@@ -29,7 +31,7 @@ def health() -> dict[str, Any]:
     return {"status": "ok", "version": __version__}
 
 
-@router.get("/metrics", tags=["running"])
+@router.get("/metrics", tags=["running"], response_class=Response, responses=answers("text/plain"))
 def metrics(service: Service, caller: Annotated[Caller, allowed(Scope.METRICS)]) -> Response:
     """Return figures as Prometheus reads them."""
     return Response(service.metrics.render(service), media_type=CONTENT_TYPE)

@@ -10,10 +10,12 @@ from unlearnspn.certificates import Action
 from unlearnspn.exchange.outcomes import describe_entry
 from unlearnspn.service.api.bodies import JobAnswer
 from unlearnspn.service.api.callers import Caller, Service, allowed
+from unlearnspn.service.api.describing import answers
+from unlearnspn.service.api.strict_json import StrictRoute
 from unlearnspn.service.downloads import certificate_of, entry_of, export_of, key_of, page_of
 from unlearnspn.service.roles import Scope
 
-router = APIRouter(tags=["ledger"])
+router = APIRouter(tags=["ledger"], route_class=StrictRoute)
 Number = Annotated[int, Path(ge=0, le=1 << 53)]
 Reader = Annotated[Caller, allowed(Scope.READ_LEDGER)]
 
@@ -44,7 +46,7 @@ def head(service: Service, caller: Reader) -> dict[str, Any]:
     return {"entry": last.statement.link.entry, "digest": last.digest}
 
 
-@router.get("/ledger/export")
+@router.get("/ledger/export", response_class=Response, responses=answers("application/jsonl"))
 def export(service: Service, caller: Reader) -> Response:
     """Return the whole ledger as an in-toto bundle, one certificate on each line."""
     return export_of(service)
@@ -56,19 +58,19 @@ def one_entry(entry: Number, service: Service, caller: Reader) -> dict[str, Any]
     return describe_entry(entry_of(service, entry))
 
 
-@router.get("/ledger/{entry}/certificate")
+@router.get("/ledger/{entry}/certificate", response_class=Response, responses=answers("application/json"))
 def certificate(entry: Number, service: Service, caller: Reader) -> Response:
     """Return a certificate: the signed envelope, letter by letter."""
     return certificate_of(service, entry)
 
 
-@router.get("/ledger/{entry}/page")
+@router.get("/ledger/{entry}/page", response_class=Response, responses=answers("text/html"))
 def page(entry: Number, service: Service, caller: Reader) -> Response:
     """Return a certificate as a page for people, to be printed."""
     return page_of(service, entry)
 
 
-@router.get("/key")
+@router.get("/key", response_class=Response, responses=answers("application/x-pem-file"))
 def public_key(service: Service, caller: Reader) -> Response:
     """Return the public key that verifies certificates."""
     return key_of(service)

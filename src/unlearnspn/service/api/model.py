@@ -11,13 +11,16 @@ from pydantic import Field
 
 from unlearnspn.circuit import Circuit, Range
 from unlearnspn.exchange.tables import rows_of, to_array
+from unlearnspn.service.api.arrow import ARROW, arrow_answer, wants_arrow
 from unlearnspn.service.api.bodies import Body, Cell
 from unlearnspn.service.api.callers import Caller, Service, allowed
-from unlearnspn.service.api.tables import TAKES_RECORDS, Records, arrow_answer, rows_to_ask, wants_arrow
+from unlearnspn.service.api.describing import answers, or_arrow
+from unlearnspn.service.api.strict_json import StrictRoute
+from unlearnspn.service.api.tables import TAKES_RECORDS, Records, rows_to_ask
 from unlearnspn.service.roles import Scope
 from unlearnspn.tables.times import written
 
-router = APIRouter(prefix="/model", tags=["model"])
+router = APIRouter(prefix="/model", tags=["model"], route_class=StrictRoute)
 Asker = Annotated[Caller, allowed(Scope.QUERY)]
 
 
@@ -43,7 +46,7 @@ class ProbabilityBody(Body):
 class ExpectationBody(Body):
     """Columns whose means are asked for, and what is known."""
 
-    columns: Annotated[list[str], Field(min_length=1)]
+    columns: Annotated[list[str], Field(min_length=1, max_length=1000)]
     given: Evidence = Field(default_factory=dict)
 
 
@@ -72,12 +75,12 @@ def describe(service: Service, caller: Asker) -> dict[str, Any]:
     }
 
 
-@router.post("/score", openapi_extra=TAKES_RECORDS)
+@router.post("/score", openapi_extra=TAKES_RECORDS, responses=or_arrow(ARROW))
 def score(request: Request, sent: Records, service: Service, caller: Asker) -> Any:
     """Return the log-density of each row; null stands for minus infinity. What is missing is summed out."""
     circuit = service.vault.circuit_
-    densities = circuit.score_samples(rows_to_ask(circuit, sent))
-    if wants_arrow(request):
+    densities = circuit.score_samples(rows_to_ask(circuit, sent.read()))
+    if wants_arrow(request.headers.get("accept", "")):
         return arrow_answer({"log_density": densities})
     return {"log_densities": [value if math.isfinite(value) else None for value in densities.tolist()]}
 
@@ -86,7 +89,7 @@ def score(request: Request, sent: Records, service: Service, caller: Asker) -> A
 def impute(sent: Records, service: Service, caller: Asker, how: Literal["mean", "mpe"] = "mean") -> Any:
     """Fill in what is missing in each row."""
     circuit = service.vault.circuit_
-    filled = circuit.impute(to_array(rows_to_ask(circuit, sent)), how=how)
+    filled = circuit.impute(to_array(rows_to_ask(circuit, sent.read())), how=how)
     return {"records": _as_records(circuit, filled)}
 
 
@@ -104,18 +107,18 @@ def expectation(body: ExpectationBody, service: Service, caller: Asker) -> dict[
     return {"means": {name: written(circuit.expectation(name, given=given)) for name in body.columns}}
 
 
-@router.post("/sample")
+@router.post("/sample", responses=or_arrow(ARROW))
 def sample(body: SampleBody, request: Request, service: Service, caller: Asker) -> Any:
     """Draw rows from the model, given what is known."""
     circuit = service.vault.circuit_
     drawn = circuit.sample(body.n, given=read_evidence(body.given) or None, random_state=body.seed)
     records = _as_records(circuit, drawn)
-    if wants_arrow(request):
+    if wants_arrow(request.headers.get("accept", "")):
         return arrow_answer({name: [record[name] for record in records] for name in circuit.columns})
     return {"records": records}
 
 
-@router.get("/circuit")
+@router.get("/circuit", response_class=Response, responses=answers("application/json"))
 def circuit(service: Service, caller: Asker) -> Response:
     """Return the circuit that serves, as JSON; samples and categories may show what is in the data."""
     return Response(service.vault.circuit_.to_json(), media_type="application/json")

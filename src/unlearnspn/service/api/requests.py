@@ -20,12 +20,13 @@ from unlearnspn.service.api.bodies import (
     answer_of,
 )
 from unlearnspn.service.api.callers import Caller, Service, allowed
+from unlearnspn.service.api.strict_json import StrictRoute
 from unlearnspn.service.api.tables import records_for_vault
 from unlearnspn.service.roles import Scope
 from unlearnspn.service.searching import Wanted, find_requests
 from unlearnspn.tables.times import written
 
-router = APIRouter(tags=["requests"])
+router = APIRouter(tags=["requests"], route_class=StrictRoute)
 Id = Annotated[str, Path(max_length=200)]
 Reader = Annotated[Caller, allowed(Scope.READ_REQUESTS)]
 Writer = Annotated[Caller, allowed(Scope.WRITE_REQUESTS)]

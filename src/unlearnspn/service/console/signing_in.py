@@ -59,18 +59,17 @@ def _sign_in(request: Request, fields: Fields) -> Response:
     name, password = str(fields.get("name", "")).strip(), str(fields.get("password", ""))
     address = "" if request.client is None else request.client.host
     try:
-        service.attempts.require_few(name, address)
+        service.attempts.begin(name, address)
         user = service.accounts.check(name, password)
     except TooManyAttemptsError as error:
         response = page(request, None, "sign_in.html", 429, problem="sign_in.too_many")
         response.headers["retry-after"] = str(error.seconds)
         return response
     except NotSignedInError:
-        service.attempts.failed(name, address)
         # What was typed is not kept: it may be a password in the wrong field.
         service.audit.write("", "sign-in refused", address)
         return page(request, None, "sign_in.html", 401, problem="sign_in.wrong")
-    service.attempts.succeeded(name)
+    service.attempts.succeeded(name, address)
     service.audit.write(user.name, "signed in", address)
     return _signed_in(request, user)
 
@@ -96,7 +95,10 @@ def sign_out(request: Request, fields: Fields) -> Response:
     service.sessions.end(session)
     service.audit.write(session.user.name, "signed out")
     response = go_to("/sign-in")
-    response.delete_cookie(cookie_name(request), path="/")
+    # Browsers heed this only if it is like the cookie that was set.
+    response.delete_cookie(
+        cookie_name(request), path="/", secure=request.app.state.with_tls, httponly=True, samesite="strict"
+    )
     return response
 
 
@@ -105,5 +107,13 @@ def choose(request: Request, fields: Fields) -> Response:
     """Keep the choice of a language in a cookie."""
     response, code = go_to("/"), str(fields.get("language", ""))
     if code in languages():
-        response.set_cookie(LANGUAGE_COOKIE, code, max_age=31_536_000, httponly=True, samesite="strict", path="/")
+        response.set_cookie(
+            LANGUAGE_COOKIE,
+            code,
+            max_age=31_536_000,
+            httponly=True,
+            samesite="strict",
+            secure=request.app.state.with_tls,
+            path="/",
+        )
     return response

@@ -1,0 +1,92 @@
+"""What tests of the service share: a small vault that is served, and clients of its API and its console."""
+
+import time
+from contextlib import contextmanager
+
+from starlette.testclient import TestClient
+
+from unlearnspn import Vault
+from unlearnspn.service.app import AppOptions, create_app
+from unlearnspn.service.desk_service import DeskService
+from unlearnspn.service.roles import SCOPES_OF_TOKENS, Role
+from vault_states import people
+
+N_PEOPLE, MIN_ROWS = 90, 20
+BASE = "http://127.0.0.1"
+API = "/api/v1"
+PASSWORD = "correct horse battery"
+TABLE = people(N_PEOPLE)
+GROUND = "Art. 17(1)(b)"
+
+
+def make_vault(folder, table=TABLE, **parameters):
+    """Make a vault with a model, and return its path."""
+    path = folder / "people.uspn"
+    with Vault.create(path) as vault:
+        vault.ingest(table, "customer", "person")
+        vault.fit(**{"min_rows": MIN_ROWS} | parameters)
+    return path
+
+
+@contextmanager
+def opened(path):
+    """Open a service for a while."""
+    service = DeskService.open(path)
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def token(service, *scopes, days=30, name="crm"):
+    """Make a token with some scopes; without any it has all."""
+    wanted = [scope.value for scope in scopes or SCOPES_OF_TOKENS]
+    return service.tokens.add(name, wanted, days, "anna")[1]
+
+
+def client_of(service, *, base=BASE, raises=True, options=None, **headers):
+    """Return a client that has neither signed in nor a token."""
+    app = create_app(service, options or AppOptions())
+    return TestClient(
+        app, base_url=base, follow_redirects=False, raise_server_exceptions=raises, headers=headers or None
+    )
+
+
+def api_of(service, *scopes, **more):
+    """Return a client of the API with a token."""
+    return client_of(service, authorization=f"Bearer {token(service, *scopes)}", **more)
+
+
+def add_user(service, name="anna", role=Role.OFFICER):
+    """Make a user whose password is the one of all tests."""
+    return service.accounts.add(name, role, PASSWORD)
+
+
+def sign_in(service, name="anna", **more):
+    """Return a client that has signed in, without the time that a hash takes."""
+    client = client_of(service, **more)
+    cookie = "__Host-session" if client.app.state.with_tls else "session"
+    client.cookies.set(cookie, service.sessions.start(service.accounts.get(name)))
+    return client
+
+
+def csrf_of(service, client):
+    """Return what forms of a client's session must send along."""
+    cookie = next(iter(client.cookies.values()))
+    return service.sessions.check(cookie).csrf
+
+
+def removal(subject="p-7", request_id="r-1", **more):
+    """Return the body of a removal."""
+    return {"subject": subject, "request_id": request_id, "ground": GROUND} | more
+
+
+def wait_for(client, job, seconds=60.0):
+    """Return a job once it is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = client.get(f"{API}/jobs/{job['id']}").json()
+        if found["state"] in ("done", "failed"):
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"the job did not end: {found}")
