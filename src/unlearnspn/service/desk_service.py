@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -23,7 +23,7 @@ from unlearnspn.service.problems import explain
 from unlearnspn.service.sessions import Sessions
 from unlearnspn.service.tokens import Tokens
 from unlearnspn.storage.files import PathLike
-from unlearnspn.vault import HeldRecords, InboxRequest, Outcome, Vault, Wish
+from unlearnspn.vault import HeldRecords, InboxRequest, NewRequest, Outcome, Vault, Wish
 
 #: What the name of the service's own file ends with.
 SUFFIX = ".service"
@@ -39,6 +39,11 @@ class Person:
     def as_arguments(self) -> dict[str, Any]:
         """Return how a vault is told."""
         return {"ids": list(self.ids)} if self.subject is None else {"subject": self.subject}
+
+    @classmethod
+    def of(cls, request: InboxRequest) -> Self:
+        """Return whose records a request is about."""
+        return cls(request.subject, request.ids)
 
 
 class DeskService:
@@ -93,6 +98,14 @@ class DeskService:
         )
         self.audit.write(who, "filed", request.id)
         return request
+
+    def file_all(self, new: Sequence[NewRequest], *, who: str) -> list[InboxRequest]:
+        """Enter requests, all of them or none."""
+        requests = self.desk.file_all(new, who=who)
+        with self._database.together():
+            for request in requests:
+                self.audit.write(who, "filed", request.id)
+        return requests
 
     def verify_identity(self, request_id: str, *, who: str) -> InboxRequest:
         """Say that the requester is the person."""
@@ -169,9 +182,15 @@ class DeskService:
         """Return what the erasure of a person would do."""
         return self.vault.unlearn(**person.as_arguments(), dry_run=True)
 
-    def look_up(self, person: Person, *, who: str) -> HeldRecords:
-        """Return what is held on a person."""
+    def look_up(self, person: Person, *, who: str, about: str = "") -> HeldRecords:
+        """Return what is held on a person; `about` is the id of a request of theirs."""
         held = self.vault.access(**person.as_arguments())
+        self.audit.write(who, "records seen", about)
+        return held
+
+    def find_like(self, wanted: Mapping[str, str], *, who: str, limit: int = 100) -> HeldRecords:
+        """Return the first records whose values are like those that somebody has typed."""
+        held = self.vault.find_like(wanted, limit)
         self.audit.write(who, "records seen")
         return held
 

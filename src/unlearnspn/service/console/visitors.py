@@ -58,6 +58,10 @@ class Visit:
         """Return all values of a field."""
         return [value for value in self.fields.getlist(name) if isinstance(value, str)]
 
+    def require(self, scope: Scope) -> None:
+        """Raise unless the user has a scope."""
+        _require(self.session, scope)
+
     async def file(self, name: str) -> tuple[str, bytes]:
         """Return the name and the content of a file that was sent; both are empty if there was none."""
         value = self.fields.get(name)
