@@ -51,6 +51,10 @@ class Formats:
             return "< " + self._localised("0.1 %")
         return self._localised(f"{100 * share:.1f} %")
 
+    def plain(self, typed: str) -> str:
+        """Return a number that somebody typed as computers write it; what is no number stays as it is."""
+        return typed.strip().replace(text(self.language, "formats.point"), ".")
+
     def bytes(self, number: int) -> str:
         """Write the size of a file."""
         size, unit = float(number), "bytes"
