@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import cache
 from threading import BoundedSemaphore, Lock
 
 from argon2 import PasswordHasher
@@ -40,8 +41,7 @@ class Accounts:
         self._database = database
         self._hasher = PasswordHasher()
         self._turns = BoundedSemaphore(_AT_ONCE)
-        #: A hash that no password has: who does not exist takes as long as who does.
-        self._nobody = self._hasher.hash(secrets.token_hex())
+        self._nobody = _hash_of_nobody()
         self.first_key = secrets.token_urlsafe(24) if self.is_empty else None
         self._first = Lock()
 
@@ -122,6 +122,12 @@ class Accounts:
     def _hash(self, password: str) -> str:
         with self._turns:
             return self._hasher.hash(password)
+
+
+@cache
+def _hash_of_nobody() -> str:
+    """Return a hash that no password has: who does not exist takes as long as who does."""
+    return PasswordHasher().hash(secrets.token_hex())
 
 
 def _read_name(name: str) -> str:

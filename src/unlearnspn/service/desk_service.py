@@ -24,6 +24,7 @@ from unlearnspn.service.sessions import Sessions
 from unlearnspn.service.tokens import Tokens
 from unlearnspn.storage.files import PathLike
 from unlearnspn.vault import HeldRecords, InboxRequest, NewRequest, Outcome, Vault, Wish
+from unlearnspn.vault.desk import require_ground
 
 #: What the name of the service's own file ends with.
 SUFFIX = ".service"
@@ -168,6 +169,7 @@ class DeskService:
                 if self.vault.holds_any(person.ids, subject=person.subject):
                     raise ConflictError(f"request {request_id!r} was for somebody else: give this one another id")
                 return done or self.desk.erase(request_id, ground=ground, who=who)
+            require_ground(ground, person.subject, person.ids)
             self.vault.records_of(**person.as_arguments())  # who is not there is not to be written down here
             request = self.desk.file(
                 Wish.ERASE, who=who, **person.as_arguments(), received=received, request_id=request_id

@@ -190,8 +190,7 @@ class Desk:
             if request.wish is Wish.ERASE and request.is_carried_out:
                 return self._done(request)
             request = self._ready(request_id, Wish.ERASE)
-            require_text("an approval needs a ground", ground)
-            require_nameless("a ground", ground, request)
+            require_ground(ground, request.subject, request.ids)
             asked: dict[str, Any] = {
                 "request_id": request_id,
                 "operator": who,
@@ -254,6 +253,12 @@ class Desk:
         certificate = self._vault.log(request.entry)[0]
         counts = certificate.statement.counts
         return Outcome(certificate, None, counts.removed, counts.added, counts.remaining)
+
+
+def require_ground(ground: str, subject: str | None, ids: Sequence[RecordId]) -> None:
+    """Raise unless there is a ground for the erasure of a person, which does not name them."""
+    require_text("an approval needs a ground", ground)
+    require_nameless("a ground", ground, subject, ids)
 
 
 def _person(request: InboxRequest) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class Inbox:
                 return known
             raise InboxError(f"there is another request {request_id!r} already: give this one another id")
         request = InboxRequest(request_id, new.wish, new.subject, new.ids, received, due_after(received))
-        require_nameless("the id of a request", request_id, request)
+        require_nameless("the id of a request", request_id, new.subject, new.ids)
         entered[request_id] = request.with_step(who, "filed", new.note)
         return entered[request_id]
 
@@ -257,7 +257,7 @@ class Inbox:
         require_text("a refusal needs a ground", ground)
         require_text("a refusal needs a reason", reason)
         request = self._open(request_id)
-        require_nameless("a ground", ground, request)
+        require_nameless("a ground", ground, request.subject, request.ids)
         denied = request.with_step(who, "denied", reason, state=State.DENIED, ground=ground)
         return self._put(denied if is_held else denied.without_person(None))
 
@@ -441,9 +441,9 @@ def require_text(message: str, text: str) -> None:
         raise InboxInputError(message)
 
 
-def require_nameless(what: str, text: str, request: InboxRequest) -> None:
-    """Raise if something that stays for good names the person of a request; what has no letters is no name."""
-    names = [request.subject, *request.ids]
+def require_nameless(what: str, text: str, subject: str | None, ids: Iterable[RecordId]) -> None:
+    """Raise if something that stays for good names a person; what has no letters is no name."""
+    names = [subject, *ids]
     for name in {str(name).strip().casefold() for name in names if name is not None}:
         found = len(name) >= _SHORTEST_NAME and re.search(r"[^\W\d_]", name) and name in text.casefold()
         if found and re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text.casefold()):
