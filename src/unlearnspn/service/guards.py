@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+import re
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from unlearnspn.service.errors import ServiceError
+from unlearnspn.service.errors import InvalidInputError, NotSignedInError, TooLargeError, TooSlowError, WrongHostError
 
 _POLICY = "; ".join(
     [
