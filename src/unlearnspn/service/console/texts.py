@@ -29,7 +29,7 @@ def choose_language(chosen: str | None, accepted: str) -> str:
     return next((code for code in wanted if code in known), DEFAULT)
 
 
-def text(language: str, name: str, **values: Any) -> str:
+def text(language: str, name: str, /, **values: Any) -> str:
     """Return a text with values in its places.
 
     >>> text("en", "inbox.days_left", days=3), text("de", "inbox.days_left", days=3)

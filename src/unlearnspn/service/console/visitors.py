@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
@@ -68,13 +67,13 @@ class Visit:
         return (value.filename or "", await value.read()) if isinstance(value, UploadFile) else ("", b"")
 
 
-def _require(session: Session, scope: Scope) -> None:
-    if scope not in SCOPES_OF_ROLES[session.user.role]:
+def _require(session: Session, scope: Scope | None) -> None:
+    if scope is not None and scope not in SCOPES_OF_ROLES[session.user.role]:
         raise ForbiddenError(f"your role, {session.user.role}, may not do this")
 
 
-def visitor(scope: Scope) -> Any:
-    """Return what a page depends on that only users with a scope may see."""
+def visitor(scope: Scope | None) -> Any:
+    """Return what a page depends on that only users with a scope may see, or all who are signed in."""
 
     def check(request: Request) -> Visit:
         session = session_of(request)
@@ -84,8 +83,8 @@ def visitor(scope: Scope) -> Any:
     return Depends(cast(Callable[..., Visit], check))
 
 
-def sender(scope: Scope) -> Any:
-    """Return what a form depends on that only users with a scope may send."""
+def sender(scope: Scope | None) -> Any:
+    """Return what a form depends on that only users with a scope may send, or all who are signed in."""
 
     async def check(request: Request, fields: Fields) -> Visit:
         session = session_of(request)
@@ -99,8 +98,7 @@ def sender(scope: Scope) -> Any:
 
 async def read_fields(request: Request) -> FormData:
     """Read a form that was sent from a page of this service."""
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if not _is_from_here(request):
         raise ForbiddenError("this form was sent from a page of somebody else")
     kind = request.headers.get("content-type", "")
     try:
@@ -115,6 +113,17 @@ async def read_fields(request: Request) -> FormData:
     except MultiPartException as error:
         raise InvalidInputError("this form cannot be read") from error
     return FormData()
+
+
+def _is_from_here(request: Request) -> bool:
+    """Tell whether a form is from a page of this service, by what browsers say of it."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("origin")
+    if origin is None:
+        return True
+    scheme, _, host = origin.partition("://")
+    return host == request.headers.get("host") and (scheme == "https" or not request.app.state.with_tls)
 
 
 Fields = Annotated[FormData, Depends(read_fields)]
