@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from serving import serving
 from walking import shell_blocks, steps, take_step
+
+from serving import serving
 
 PAGE = Path(__file__).parents[2] / "docs" / "desk.md"
 #: Set to a folder to have the pictures of the page made anew.
