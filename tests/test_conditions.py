@@ -30,3 +30,9 @@ def test_what_is_said_twice_is_refused(texts):
 
 def test_categories_are_alternatives():
     assert read_conditions(["town = Ulm", "town = Bonn"], Domains((AGE, TOWN))) == {"town": ["Ulm", "Bonn"]}
+
+
+@pytest.mark.parametrize("value", ["nan", "", "1,5", "x"])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(InvalidEvidenceError, match="is no number"):
+        read_conditions([f"age = {value}"], Domains((AGE, TOWN)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -93,6 +94,8 @@ def _number(text: str, value: str) -> float:
     """Return a number; a whole one that no double holds as it is, and not as its neighbour."""
     try:
         number = float(value)
+        if math.isnan(number):
+            raise ValueError
         return int(value) if _WHOLE.fullmatch(value) and int(value) != number else number
     except ValueError as error:
         raise InvalidEvidenceError(f"{text!r}: {value!r} is no number") from error
