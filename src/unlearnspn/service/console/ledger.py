@@ -41,8 +41,9 @@ def all_entries(
 def search(request: Request, visit: Seeker) -> Response:
     """List the entries that somebody looks for; not by the address, since a name may be looked for."""
     number = visit.text("page")
+    is_number = number.isascii() and number.isdigit() and len(number) < 10
     sought = Sought(_read_action(visit.text("action")), visit.text("text"))
-    return _entries(request, visit, sought, int(number) if number.isascii() and number[:12].isdigit() else 1)
+    return _entries(request, visit, sought, int(number) if is_number else 1)
 
 
 def _entries(request: Request, visit: Visit, sought: Sought, number: int) -> Response:
@@ -51,7 +52,7 @@ def _entries(request: Request, visit: Visit, sought: Sought, number: int) -> Res
     entries = visit.service.ledger.entries()
     found = find_entries(entries, sought)
     n_pages = max(1, -(-len(found) // PAGE))
-    number = min(number, n_pages)
+    number = min(max(number, 1), n_pages)
     shown = found[(number - 1) * PAGE : number * PAGE]
     return page(
         request,

@@ -38,6 +38,8 @@ def overview(
         return _without_model(request, visit)
     formats, info = Formats(language_of(request)), visit.service.vault.info()
     n_columns = len(circuit.domains)
+    if first >= n_columns:
+        raise NotThereError("the model has no such column")
     return page(
         request,
         visit.session,
