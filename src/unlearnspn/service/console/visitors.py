@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -64,7 +64,11 @@ class Visit:
     async def file(self, name: str) -> tuple[str, bytes]:
         """Return the name and the content of a file that was sent; both are empty if there was none."""
         value = self.fields.get(name)
-        return (value.filename or "", await value.read()) if isinstance(value, UploadFile) else ("", b"")
+        if not isinstance(value, UploadFile):
+            return "", b""
+        content = await value.read()
+        await value.close()
+        return value.filename or "", content
 
 
 def _require(session: Session, scope: Scope | None) -> None:
@@ -96,10 +100,18 @@ def sender(scope: Scope | None) -> Any:
     return Depends(check)
 
 
-async def read_fields(request: Request) -> FormData:
-    """Read a form that was sent from a page of this service."""
+async def read_fields(request: Request) -> AsyncIterator[FormData]:
+    """Read a form that was sent from a page of this service; what it brought is gone once it was answered."""
     if not _is_from_here(request):
         raise ForbiddenError("this form was sent from a page of somebody else")
+    fields = await _parse(request)
+    try:
+        yield fields
+    finally:
+        await fields.close()
+
+
+async def _parse(request: Request) -> FormData:
     kind = request.headers.get("content-type", "")
     try:
         if kind.startswith("multipart/form-data"):

@@ -1,24 +1,24 @@
 // A little script: pages work without it.
 "use strict";
 
-// A box that chooses all requests of a page, and how many are chosen.
-for (const place of document.querySelectorAll("[data-select-all]")) {
-  const boxes = [...document.querySelectorAll("input[type=checkbox][form=several]")];
-  const count = document.querySelector("[data-count-of=several]");
-  const all = document.createElement("input");
-  all.type = "checkbox";
-  all.setAttribute("aria-label", place.dataset.selectAll);
-  const show = () => {
-    const n = boxes.filter((box) => box.checked).length;
-    all.checked = n > 0 && n === boxes.length;
-    all.indeterminate = n > 0 && n < boxes.length;
-    if (count) { count.textContent = String(n); count.hidden = n === 0; }
-  };
-  all.addEventListener("change", () => { for (const box of boxes) box.checked = all.checked; show(); });
-  for (const box of boxes) box.addEventListener("change", show);
-  if (boxes.length) place.append(all);
-  show();
+// Boxes that choose all requests of a page, and how many are chosen.
+const boxes = [...document.querySelectorAll("input[type=checkbox][form=several]")];
+const ofAll = [...document.querySelectorAll("[data-select-all]")].filter(() => boxes.length).map((place) => {
+  const box = document.createElement("input");
+  box.type = "checkbox";
+  box.setAttribute("aria-label", place.dataset.selectAll);
+  box.addEventListener("change", () => { for (const each of boxes) each.checked = box.checked; showChosen(); });
+  place.prepend(box);
+  place.hidden = false;
+  return box;
+});
+function showChosen() {
+  const n = boxes.filter((box) => box.checked).length;
+  for (const box of ofAll) { box.checked = n === boxes.length; box.indeterminate = n > 0 && n < boxes.length; }
+  for (const place of document.querySelectorAll("[data-count-of=several]")) { place.textContent = String(n); place.hidden = n === 0; }
 }
+for (const box of boxes) box.addEventListener("change", showChosen);
+if (boxes.length) showChosen();
 
 // A list of known values shows the field for another one only when that is chosen.
 for (const list of document.querySelectorAll("select[data-with-other]")) {
