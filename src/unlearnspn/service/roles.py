@@ -62,5 +62,6 @@ def read_scopes(texts: Iterable[str]) -> frozenset[Scope]:
     wrong = sorted(set(names) - SCOPES_OF_TOKENS)
     if wrong or not names:
         allowed = ", ".join(sorted(SCOPES_OF_TOKENS))
-        raise InvalidInputError(f"a token needs scopes, of these: {allowed}" + (f"; not {wrong[0]!r}" * bool(wrong)))
+        instead = f"; not {wrong[0]!r}" if wrong else ""
+        raise InvalidInputError(f"a token needs scopes, of these: {allowed}{instead}")
     return frozenset(map(Scope, names))
