@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fastapi import routing
 from starlette.testclient import TestClient
 
 from unlearnspn import Vault
@@ -68,6 +69,11 @@ def client_of(service, *, base=BASE, raises=True, options=None, **headers):
     )
 
 
+def another(client):
+    """Return one more client of the same application, for another thread."""
+    return TestClient(client.app, base_url=str(client.base_url), follow_redirects=False, headers=client.headers)
+
+
 def api_of(service, *scopes, **more):
     """Return a client of the API with a token."""
     return client_of(service, authorization=f"Bearer {token(service, *scopes)}", **more)
@@ -106,3 +112,14 @@ def wait_for(client, job, seconds=60.0):
             return found
         time.sleep(0.02)
     raise AssertionError(f"the job did not end: {found}")
+
+
+def routes_of(app):
+    """Return all routes of an application but files: method and path."""
+    contexts = getattr(routing, "iter_route_contexts", lambda routes: routes)(app.routes)
+    return sorted(
+        (method, route.path)
+        for route in contexts
+        for method in getattr(route, "methods", None) or ()
+        if method != "HEAD"
+    )

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from services import API, GROUND, TABLE, api_of, make_vault, opened, removal, token, wait_for
+from services import API, GROUND, TABLE, another, api_of, make_vault, opened, removal, token, wait_for
 from unlearnspn import Vault
 from unlearnspn.certificates import Envelope, Item, Kind, PublicKey, Receipt, audit_certificate, audit_receipt
 from unlearnspn.service.roles import Scope
@@ -140,7 +140,9 @@ def test_a_removal_takes_up_the_request_that_was_filed(api):
 
 
 def test_two_of_the_same_removals_at_the_same_time_are_one(service):
-    path, clients, answers = f"{API}/removals", [api_of(service) for _ in range(4)], []
+    path, client, answers = f"{API}/removals", api_of(service), []
+    client.get(f"{API}/requests")
+    clients = [another(client) for _ in range(4)]
     ready = threading.Barrier(len(clients))
 
     def ask(client):

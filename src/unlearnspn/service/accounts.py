@@ -42,8 +42,13 @@ class Accounts:
         self._hasher = PasswordHasher()
         self._turns = BoundedSemaphore(_AT_ONCE)
         self._nobody = _hash_of_nobody()
-        self.first_key = secrets.token_urlsafe(24) if self.is_empty else None
+        self._first_key = secrets.token_urlsafe(24)
         self._first = Lock()
+
+    @property
+    def first_key(self) -> str | None:
+        """What opens the page that sets the first password; None once there is somebody."""
+        return self._first_key if self.is_empty else None
 
     @property
     def is_empty(self) -> bool:
@@ -64,14 +69,10 @@ class Accounts:
 
     def add_first(self, key: str, name: str, password: str) -> User:
         """Make the first user, an officer, whom the first link was sent to."""
-        if self.first_key is None or not secrets.compare_digest(key.encode(), self.first_key.encode()):
-            raise ForbiddenError("this link is not, or no longer, the one that sets the first password")
         with self._first:
-            if not self.is_empty:
-                raise ForbiddenError("the first password was set before")
-            user = self.add(name, Role.OFFICER, password)
-            self.first_key = None
-        return user
+            if not self.is_empty or not secrets.compare_digest(key.encode(), self._first_key.encode()):
+                raise ForbiddenError("this link is not, or no longer, the one that sets the first password")
+            return self.add(name, Role.OFFICER, password)
 
     def add(self, name: str, role: Role, password: str) -> User:
         """Make a user."""

@@ -170,11 +170,22 @@ class Desk:
 
     # -- carrying out ----------------------------------------------------------------------------------------------
 
+    def ready(self, request_id: str, wish: Wish) -> InboxRequest:
+        """Return a request that can be carried out, or raise: open, verified, and for what is wished."""
+        request = self.get(request_id)
+        if request.wish is not wish:
+            raise InboxError(f"request {request_id!r} asks to {request.wish}, not to {wish}")
+        if not request.is_open:
+            raise InboxError(f"request {request_id!r} is {request.state} already")
+        if request.verified_by is None:
+            raise InboxError(f"nobody has verified who made request {request_id!r}: do that first")
+        return request
+
     def try_out(self, request_id: str) -> Outcome:
         """Return what the erasure that is asked for would do; nothing is changed."""
 
         def act() -> Outcome:
-            return self._vault.unlearn(**_person(self._ready(request_id, Wish.ERASE)), dry_run=True)
+            return self._vault.unlearn(**_person(self.ready(request_id, Wish.ERASE)), dry_run=True)
 
         return self._vault.take_turn(act)
 
@@ -189,7 +200,7 @@ class Desk:
             request = self.get(request_id)
             if request.wish is Wish.ERASE and request.is_carried_out:
                 return self._done(request)
-            request = self._ready(request_id, Wish.ERASE)
+            request = self.ready(request_id, Wish.ERASE)
             require_ground(ground, request.subject, request.ids)
             asked: dict[str, Any] = {
                 "request_id": request_id,
@@ -211,7 +222,7 @@ class Desk:
             request = self.get(request_id)
             if request.wish is Wish.ACCESS and request.state is State.DONE and not request.is_nameless:
                 return self._vault.access(**_person(request))
-            held = self._vault.access(**_person(self._ready(request_id, Wish.ACCESS)))
+            held = self._vault.access(**_person(self.ready(request_id, Wish.ACCESS)))
             self._vault.change_inbox(lambda inbox: inbox.close(request_id, who))
             return held
 
@@ -227,22 +238,12 @@ class Desk:
             request = self.get(request_id)
             if request.wish is Wish.CORRECT and request.is_carried_out:
                 return self._done(request)
-            own = self._vault.records_of(**_person(self._ready(request_id, Wish.CORRECT)))
+            own = self._vault.records_of(**_person(self.ready(request_id, Wish.CORRECT)))
             return self._vault.rectify(
                 table, ids, within=own, request_id=request_id, operator=who, received=request.received
             )
 
         return self._vault.take_turn(act)
-
-    def _ready(self, request_id: str, wish: Wish) -> InboxRequest:
-        request = self.get(request_id)
-        if request.wish is not wish:
-            raise InboxError(f"request {request_id!r} asks to {request.wish}, not to {wish}")
-        if not request.is_open:
-            raise InboxError(f"request {request_id!r} is {request.state} already")
-        if request.verified_by is None:
-            raise InboxError(f"nobody has verified who made request {request_id!r}: do that first")
-        return request
 
     def _is_held(self, request_id: str) -> bool:
         request = self.get(request_id)

@@ -32,15 +32,15 @@ Service = Annotated[DeskService, Depends(desk_service)]
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
-def allowed(scope: Scope) -> Any:
-    """Return what a path depends on that only callers with a scope may call."""
+def allowed(*scopes: Scope) -> Any:
+    """Return what a path depends on that only callers with one of some scopes may call."""
 
     def check(service: Service, credentials: Credentials) -> Caller:
         if credentials is None:
             raise NotSignedInError("pass a token: Authorization: Bearer …")
         token = service.tokens.check(credentials.credentials)
-        if scope not in token.scopes:
-            raise ForbiddenError(f"this token has not the scope {scope}")
+        if token.scopes.isdisjoint(scopes):
+            raise ForbiddenError(f"this token has not the scope {' or '.join(scopes)}")
         return Caller(f"{token.name} (token {token.id})", token.scopes)
 
     return Depends(check)

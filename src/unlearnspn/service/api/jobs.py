@@ -19,7 +19,9 @@ router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
 @router.get("/jobs/{job_id}")
 def job(
-    job_id: Annotated[str, Path(max_length=100)], service: Service, caller: Annotated[Caller, allowed(Scope.VERIFY)]
+    job_id: Annotated[str, Path(max_length=100)],
+    service: Service,
+    caller: Annotated[Caller, allowed(Scope.VERIFY, Scope.WRITE_RECORDS)],
 ) -> JobAnswer:
     """Return a job as it is now."""
     return JobAnswer.of(service.jobs.get(job_id))

@@ -15,6 +15,7 @@ from unlearnspn.service.console.visitors import Visit, sender
 from unlearnspn.service.desk_service import Person
 from unlearnspn.service.errors import InvalidInputError
 from unlearnspn.service.roles import Scope
+from unlearnspn.vault import Wish
 
 router = APIRouter(include_in_schema=False)
 
@@ -32,7 +33,7 @@ def correct(request: Request, request_id: str, visit: Annotated[Visit, sender(Sc
 
 def _form(request: Request, request_id: str, visit: Visit, status: int = 200, problem: str = "") -> Response:
     service = visit.service
-    asked = service.desk.get(request_id)
+    asked = service.desk.ready(request_id, Wish.CORRECT)
     held = service.look_up(Person.of(asked), who=visit.who, about=request_id)
     form = CorrectionForm.of(service.vault, held)
     if problem:
@@ -42,7 +43,7 @@ def _form(request: Request, request_id: str, visit: Visit, status: int = 200, pr
 
 def _save(request: Request, request_id: str, visit: Visit) -> Response:
     service = visit.service
-    held = service.vault.access(**Person.of(service.desk.get(request_id)).as_arguments())
+    held = service.vault.access(**Person.of(service.desk.ready(request_id, Wish.CORRECT)).as_arguments())
     try:
         records = CorrectionForm.of(service.vault, held).changes(visit.fields)
         if not records:

@@ -13,7 +13,8 @@ from unlearnspn.service.console.typed import read_ground
 from unlearnspn.service.console.visitors import Visit, sender
 from unlearnspn.service.desk_service import Person
 from unlearnspn.service.roles import Scope
-from unlearnspn.vault import InboxError, Outcome
+from unlearnspn.vault import InboxError, Outcome, Wish
+from unlearnspn.vault.desk import require_ground
 
 router = APIRouter(include_in_schema=False)
 Eraser = Annotated[Visit, sender(Scope.ERASE)]
@@ -57,7 +58,8 @@ def erase(request: Request, request_id: str, visit: Eraser) -> Response:
 
 def _ask_once_more(request: Request, visit: Visit, request_id: str) -> Response:
     service, ground = visit.service, read_ground(visit)
-    asked, holds = service.desk.get(request_id), service.desk.holds_on(request_id)
+    asked, holds = service.desk.ready(request_id, Wish.ERASE), service.desk.holds_on(request_id)
+    require_ground(ground, asked.subject, asked.ids)
     if holds:
         raise InboxError(f"there is a legal hold on {holds[0].subject!r}: lift it first")
     return desk_page(

@@ -123,7 +123,7 @@ def _require_free(request: NewRequest, known: dict[str, InboxRequest], seen: dic
         line = seen[request.request_id]
         raise InvalidInputError(f"the id {request.request_id!r} is that of line {line} already")
     other = known.get(request.request_id)
-    if other is None or other.commitment is not None:
+    if other is None or other.is_nameless:
         return
     if (other.wish, other.subject, other.ids) != (request.wish, request.subject, request.ids):
         raise InvalidInputError(f"there is another request {request.request_id!r} already")
