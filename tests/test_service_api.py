@@ -382,7 +382,8 @@ def test_searching(api):
     assert found(late=True) == ["q-1"]
     assert found(person="nobody") == []
     assert [each["id"] for each in get(api, "/requests/q-0/related").json()] == ["q-1"]
-    post(api, "/requests/search", {"states": ["lost"]}, 422)
+    for wrong in ({"states": ["lost"]}, {"late": 0}, {"late": "yes"}):
+        post(api, "/requests/search", wrong, 422)
 
 
 # -- records ---------------------------------------------------------------------------------------------------------
@@ -609,6 +610,8 @@ def test_probabilities_expectations_samples_and_imputations(service, api):
         ("sample", {"n": 0}),
         ("sample", {"n": 10**9}),
         ("sample", {"n": 2, "seed": -1}),
+        ("sample", {"n": 2, "seed": False}),
+        ("sample", {"n": "2"}),
         ("impute?how=best", {"records": [{"age": 1}]}),
         ("score", {"records": []}),
         ("score", {"records": [[1]]}),
@@ -743,6 +746,23 @@ def test_health_metrics_and_description(api, service):
     for path, methods in paths.items():
         for method, operation in methods.items():
             assert operation["responses"].keys() >= {"401", "403", "404", "409", "413", "422"}, (method, path)
+
+
+def test_the_description_says_that_a_person_is_named_in_one_way(api):
+    schemas = get(api, "/openapi.json").json()["components"]["schemas"]
+    for name in ("PersonBody", "FileBody", "RemovalBody"):
+        assert [way["required"] for way in schemas[name]["oneOf"]] == [["subject"], ["ids"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("/holds", "GET, POST"), ("/holds/lift", "POST"), ("/ledger/3", "GET"), ("/requests/x", "GET")],
+)
+def test_an_undocumented_method_is_told_which_there_are(api, path, methods):
+    for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
+        answer = api.request(method, f"{API}{path}")
+        assert (answer.status_code, answer.headers.get_list("allow")) == (405, [methods])
+        assert_problem(answer)
 
 
 def test_one_process_owns_the_vault(service, tmp_path):

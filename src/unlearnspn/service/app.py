@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unlearnspn import __version__
@@ -27,6 +28,7 @@ from unlearnspn.service.problems import explain
 
 _LOG = logging.getLogger("unlearnspn.service")
 _API = "/api/"
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 
 @dataclass(frozen=True)
@@ -164,13 +166,26 @@ def _respond(request: Request, error: Exception) -> Response:
         where = ".".join(str(part) for part in first["loc"])
         return _problem(422, "Unprocessable Entity", f"{where}: {first['msg']}")
     if isinstance(error, HTTPException):
-        return _problem(error.status_code, error.detail, error.detail, dict(error.headers or {}))
+        headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["allow"] = ", ".join(_methods_at(request))
+        return _problem(error.status_code, error.detail, error.detail, headers)
     problem, headers = explain(error), {}
     if isinstance(error, NotSignedInError):
         headers["www-authenticate"] = "Bearer"
     if isinstance(error, TooManyAttemptsError):
         headers["retry-after"] = str(error.seconds)
     return _problem(problem.status.value, problem.status.phrase, problem.detail, headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """Return which methods a path has: each has a route of its own, and the first of them knows only its own."""
+    asked = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches(asked | {"method": method})[0] is Match.FULL for route in request.app.routes)
+    ]
 
 
 def _problem(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> Response:

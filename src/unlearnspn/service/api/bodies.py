@@ -33,8 +33,19 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+#: How the description of the API says that a person is named by one of two.
+_ONE_OF_TWO: dict[str, Any] = {
+    "oneOf": [
+        {"required": ["subject"], "properties": {"subject": {"type": "string"}}},
+        {"required": ["ids"], "properties": {"ids": {"type": "array"}}},
+    ]
+}
+
+
 class PersonBody(Body):
     """Whose records are meant: a subject, or some ids."""
+
+    model_config = ConfigDict(json_schema_extra=_ONE_OF_TWO)
 
     subject: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     ids: Annotated[list[RecordId], Field(min_length=1, max_length=100_000)] | None = None
@@ -66,7 +77,7 @@ class SearchBody(Body):
     person: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     states: list[State] | None = None
     wishes: list[Wish] | None = None
-    late: bool | None = None
+    late: StrictBool | None = None
 
 
 class ExtendBody(Body):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from unlearnspn.circuit import Circuit, Range
 from unlearnspn.exchange.tables import rows_of, to_array
@@ -53,9 +53,9 @@ class ExpectationBody(Body):
 class SampleBody(Body):
     """How many rows are drawn, and what is known."""
 
-    n: Annotated[int, Field(ge=1, le=100_000)] = 10
+    n: Annotated[StrictInt, Field(ge=1, le=100_000)] = 10
     given: Evidence = Field(default_factory=dict)
-    seed: Annotated[int, Field(ge=0, lt=1 << 32)] | None = None
+    seed: Annotated[StrictInt, Field(ge=0, lt=1 << 32)] | None = None
 
 
 @router.get("")
