@@ -66,4 +66,7 @@ def _network(address: str) -> str:
         read = ip_address(address)
     except ValueError:
         return address
-    return str(int(read) >> _HOST_BITS) if isinstance(read, IPv6Address) else address
+    if not isinstance(read, IPv6Address):
+        return address
+    # Some proxies write addresses of IPv4 like those of IPv6, where all of them would be one network.
+    return str(int(read) >> _HOST_BITS if read.ipv4_mapped is None else read.ipv4_mapped)

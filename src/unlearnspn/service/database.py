@@ -28,6 +28,7 @@ create table sessions(
 create table audit(
     number integer primary key, at text not null, who text not null, what text not null, about text not null) strict;
 """
+_TABLES = {"secrets", "users", "tokens", "sessions", "audit"}
 
 
 class Database:
@@ -59,6 +60,15 @@ class Database:
             self._connection.executescript(f"begin; {_SCHEMA} pragma user_version = {_VERSION}; commit;")
         elif version != _VERSION:
             raise ServiceFileError(f"{self.path} was made by another version of unlearnspn")
+        else:
+            self._require_whole()
+
+    def _require_whole(self) -> None:
+        tables = {name for (name,) in self._connection.execute("select name from sqlite_schema where type = 'table'")}
+        if not tables >= _TABLES or self._connection.execute("pragma quick_check(1)").fetchone()[0] != "ok":
+            raise ServiceFileError(
+                f"{self.path} is damaged: restore it from a backup, or move it away, and users and tokens are made anew"
+            )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows that a query finds."""
