@@ -4,6 +4,7 @@ import pytest
 
 from consoles import Visitor, downloads, words
 from services import make_vault, opened
+from unlearnspn import Vault
 from unlearnspn.certificates import Receipt, utc_now
 from unlearnspn.service.console.texts import names
 from unlearnspn.service.desk_service import Person
@@ -294,6 +295,36 @@ def test_nothing_chosen_nothing_done(service, anna):
     assert "No request was chosen" in words(anna.post("/requests/several", do="verify"))
     assert anna.post("/requests/several", do="dance", id="q-1").status_code == 422
     assert anna.post("/requests/several", do="verify", id="nobody").status_code == 404
+
+
+# -- trying out --------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_erasure_would_do_is_shown_and_not_done(service, anna):
+    file(service, verified=True)
+    before, preview = service.vault.info(), service.preview("q-1")
+    page = anna.post("/requests/q-1/try-out")
+    text, change = words(page), preview.change
+    assert (page.status_code, page.text.count('<svg class="network"')) == (200, 1)
+    assert "nothing has changed" in text
+    assert f"This person 3 {change.of_removed.before:.6g} {change.of_removed.after:.6g}" in text
+    assert f"Others 87 {change.of_others.before:.6g} {change.of_others.after:.6g}" in text
+    drawn = [page.text.count(f'class="node {touch}"') for touch in ("untouched", "visited", "changed", "learned")]
+    assert sum(drawn) == page.text.count('class="node ') > 0
+    assert sum(drawn[1:]) > 0
+    assert preview.outcome.report.digest_after[:16] in text
+    assert service.vault.info() == before
+    assert service.desk.get("q-1").is_open
+
+
+def test_without_a_model_records_are_counted(tmp_path):
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(people(30), "customer", "person")
+    with opened(tmp_path / "people.uspn") as service:
+        file(service, verified=True)
+        page = Visitor(service).post("/requests/q-1/try-out")
+        assert "only records would be removed" in words(page)
+        assert "<svg" not in page.text
 
 
 # -- holds -------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from consoles import Visitor, words
 from services import TABLE, make_vault, opened
 from unlearnspn import Vault
 from unlearnspn.service.roles import Role
+from vault_states import features, people
 
 NASTY = '"><script>alert(1)</script>{{7*7}}'
 AGE, VISITS, TOWN, PAYS = range(4)
@@ -77,6 +78,64 @@ def test_columns_are_shown_some_at_a_time(service, anna, monkeypatch):
     assert "4 to 4 of 4" in words(second)
     assert anna.get("/model?from=99").status_code == 404
     assert anna.get("/model?from=-1").status_code == 404
+
+
+# -- held-out records --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(tmp_path):
+    with opened(make_vault(tmp_path)) as service:
+        yield service
+
+
+def measure(visitor, table):
+    return visitor.post("/model/held-out", _files={"file": ("held-out.csv", table.to_csv(index=False).encode())})
+
+
+def test_records_that_the_model_has_not_seen_are_scored_and_not_kept(desk):
+    anna, fresh = Visitor(desk), people(40, seed=9, first=5000)
+    assert "Not known" in words(anna.get("/model"))
+    answer = measure(anna, fresh)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/model#held-out")
+    mean = desk.vault.circuit_.score_samples(features(fresh)).mean()
+    assert desk.held_out.mean == pytest.approx(mean, rel=1e-12)
+    for role in Role:
+        assert f"{mean:.6g} nats a record, the mean of 40 records" in words(Visitor(desk, role).get("/model"))
+    assert not [path for path in desk.path.parent.iterdir() if b"c-5000" in path.read_bytes()]
+
+
+def test_a_file_with_semicolons_is_scored(desk):
+    content = people(40, seed=9).to_csv(index=False, sep=";").encode("utf-8-sig")
+    assert Visitor(desk).post("/model/held-out", _files={"file": ("held-out.csv", content)}).status_code == 303
+    assert desk.held_out.n_records == 40
+
+
+def test_what_was_measured_is_forgotten_when_the_model_changes(desk):
+    anna = Visitor(desk)
+    measure(anna, people(40, seed=9))
+    desk.vault.unlearn(subject="p-7")
+    assert "Not known" in words(anna.get("/model"))
+    assert desk.held_out is None
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "choose a file"),
+        (b"age,visits\n1\n", "line 2"),
+        (b"height\n1\n", "none of the columns"),
+        (b"age\ntall\n", "age"),
+        (b"\xff\xff", "UTF-8"),
+        (b"age\n", "no rows"),
+    ],
+)
+def test_a_file_that_cannot_be_scored_is_refused_in_words(desk, content, said):
+    anna = Visitor(desk)
+    answer = anna.post("/model/held-out", _files={"file": ("held-out.csv", content)})
+    assert answer.status_code == 422
+    assert said in words(answer)
+    assert desk.held_out is None
 
 
 # -- no model ----------------------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from unlearnspn.plots.canvas import require_matplotlib
 from unlearnspn.plots.network import operation_entries, root_of
-from unlearnspn.plots.outline import Box, Sketch, sketch_network
+from unlearnspn.plots.outline import Box, sketch_network
 from unlearnspn.plots.shapes import SHAPES
 from unlearnspn.plots.style import BLUE, FADED, GREY, ORANGE, VERMILION, count
-from unlearnspn.plots.touched import Touch, find_touches
+from unlearnspn.plots.touched import Touch, count_below, find_concerned, find_touches
 from unlearnspn.plots.tree_drawing import Pencil, draw_tree
 from unlearnspn.plots.tree_legend import Entry
 from unlearnspn.spn.operations import Operation
@@ -69,7 +69,7 @@ def plot_removal(
         raise ValueError("before and after are the same network: keep before = spn.root_, then make the request")
     touches = find_touches(old, new, None if report is None else report.recoded)
     top = sketch_network(new)
-    concerned = _concerned(top, touches)
+    concerned = find_concerned(top, touches)
 
     def colour(box: Box) -> str:
         return _COLOURS[touches[box.first.view.address]]
@@ -90,15 +90,6 @@ def _says_change(report: Report) -> bool:
     return report.state_digest_before != report.state_digest_after
 
 
-def _concerned(top: Sketch, touches: Mapping[str, Touch]) -> set[Sketch]:
-    """Return the nodes that were touched or have one below them that was."""
-    concerned: set[Sketch] = set()
-    for sketch in reversed([top, *top.below()]):
-        if touches[sketch.view.address] is not Touch.UNTOUCHED or not concerned.isdisjoint(sketch.children):
-            concerned.add(sketch)
-    return concerned
-
-
 def _legend(touches: Mapping[str, Touch]) -> list[Entry]:
     numbers = Counter(touches.values())
     shape = SHAPES[Operation.CREATE_LEAF]
@@ -109,7 +100,7 @@ def _legend(touches: Mapping[str, Touch]) -> list[Entry]:
 
 def _remarks(box: Box, touches: Mapping[str, Touch]) -> list[str]:
     """Say what happened to the nodes that are folded."""
-    numbers = Counter(touches[sketch.view.address] for sketch in box.first.below())
+    numbers = count_below(box, touches)
     return [f"{numbers[touch]:,} {word}" for touch, word in _IN_A_WORD.items() if numbers[touch]]
 
 

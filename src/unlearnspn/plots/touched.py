@@ -6,11 +6,13 @@ Where it learned anew instead of revising follows from the rules that it goes by
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 
 import numpy as np
 
+from unlearnspn.plots.outline import Box, Sketch
 from unlearnspn.spn.operations import Operation
 from unlearnspn.spn.unlearn_spn import LARGE_SHARE
 from unlearnspn.spn.views import NodeView
@@ -47,6 +49,20 @@ def find_touches(before: NodeView, after: NodeView, recoded: bool | None = None)
             touches[new.address] = Touch.VISITED
             pending.extend((_predecessor(old, child), child) for child in new.children)
     return touches
+
+
+def find_concerned(top: Sketch, touches: Mapping[str, Touch]) -> set[Sketch]:
+    """Return the nodes that were touched or have one below them that was."""
+    concerned: set[Sketch] = set()
+    for sketch in reversed([top, *top.below()]):
+        if touches[sketch.view.address] is not Touch.UNTOUCHED or not concerned.isdisjoint(sketch.children):
+            concerned.add(sketch)
+    return concerned
+
+
+def count_below(box: Box, touches: Mapping[str, Touch]) -> Counter[Touch]:
+    """Count what happened to the nodes below the one of a box."""
+    return Counter(touches[sketch.view.address] for sketch in box.first.below())
 
 
 def _predecessor(parent: NodeView, child: NodeView) -> NodeView | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from unlearnspn.certificates import Action, Envelope
+from unlearnspn.circuit import Circuit
 from unlearnspn.ids import RecordId
 from unlearnspn.parameters import Parameters
 from unlearnspn.progress import Progress
@@ -23,7 +24,8 @@ from unlearnspn.service.problems import explain
 from unlearnspn.service.sessions import Sessions
 from unlearnspn.service.tokens import Tokens
 from unlearnspn.storage.files import PathLike
-from unlearnspn.vault import HeldRecords, InboxRequest, NewRequest, Outcome, Vault, Wish
+from unlearnspn.tables import Table
+from unlearnspn.vault import HeldRecords, InboxRequest, NewRequest, Outcome, Preview, Vault, Wish
 from unlearnspn.vault.desk import require_ground
 
 #: What the name of the service's own file ends with.
@@ -47,6 +49,15 @@ class Person:
         return cls(request.subject, request.ids)
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """How likely records that the model has not seen are, measured at an entry of the ledger."""
+
+    n_records: int
+    mean: float
+    n_entries: int
+
+
 class DeskService:
     """A vault, and the people and systems who work with it."""
 
@@ -63,6 +74,7 @@ class DeskService:
         self.jobs = Jobs(lambda error: explain(error).detail)
         self.ledger = LedgerIndex(vault)
         self.metrics = Metrics()
+        self._held_out: HeldOut | None = None
 
     @classmethod
     def open(cls, path: PathLike, key: PathLike | None = None) -> Self:
@@ -158,6 +170,11 @@ class DeskService:
         self.audit.write(who, "corrected", request_id)
         return outcome
 
+    def preview(self, request_id: str) -> Preview:
+        """Return what an erasure would do to the model; a reader of its own finds out, so that nobody waits."""
+        with Vault.open(self.path) as vault:
+            return vault.desk.preview(request_id)
+
     # -- changes that other systems ask for ------------------------------------------------------------------------
 
     def remove(self, person: Person, *, who: str, ground: str, request_id: str, received: str | None = None) -> Outcome:
@@ -222,6 +239,24 @@ class DeskService:
             return outcome
 
         return self.vault.take_turn(act)
+
+    # -- the model -------------------------------------------------------------------------------------------------
+
+    @property
+    def held_out(self) -> HeldOut | None:
+        """The last measurement, as long as the model is the one that was measured: of another it would be a trace."""
+        if self._held_out is not None and self._held_out.n_entries != self.vault.info().n_entries:
+            self._held_out = None
+        return self._held_out
+
+    def measure(self, read: Callable[[Circuit], Table], *, who: str) -> HeldOut:
+        """Measure the mean log-density of records that the model has not seen."""
+        # Counted first: if the vault changes meanwhile, what is measured here counts for nothing.
+        n_entries, circuit = self.vault.info().n_entries, self.vault.circuit_
+        densities = circuit.score_samples(read(circuit))
+        self._held_out = HeldOut(len(densities), float(densities.mean()), n_entries)
+        self.audit.write(who, "held-out records scored")
+        return self._held_out
 
     # -- long work -------------------------------------------------------------------------------------------------
 

@@ -8,35 +8,35 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count, islice
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources.cells import Cells
-from unlearnspn.sources.decoding import decode_lines, open_source
+from unlearnspn.sources.decoding import decode_lines
 from unlearnspn.sources.names import require_names
 from unlearnspn.sources.options import Options, Progress
 
 _ROWS = 8192
 
 
-def read_csv(path: str | os.PathLike[str], options: Options, progress: Progress | None = None) -> list[Cells]:
+def read_csv(file: BinaryIO, options: Options, progress: Progress | None = None) -> list[Cells]:
     """Read a CSV file with a header; whatever is wrong with it is named by its line."""
     if len(options.delimiter) != 1:
         raise InvalidTableError(f"the delimiter must be one character, not {options.delimiter!r}")
-    with open_source(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        reader = csv.reader(decode_lines(file, options.encoding), delimiter=options.delimiter, strict=True)
-        rows = _rows(reader)
-        header = _header(next(rows, None), options.delimiter)
-        columns = [_Growing() for _ in header]
-        while batch := list(islice(rows, _ROWS)):
-            _require_width(batch, len(header), reader.line_num)
-            for column, cells in zip(columns, zip(*batch, strict=True), strict=True):
-                column.extend(cells)
-            if progress is not None:
-                progress(file.tell(), size)
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    reader = csv.reader(decode_lines(file, options.encoding), delimiter=options.delimiter, strict=True)
+    rows = _rows(reader)
+    header = _header(next(rows, None), options.delimiter)
+    columns = [_Growing() for _ in header]
+    while batch := list(islice(rows, _ROWS)):
+        _require_width(batch, len(header), reader.line_num)
+        for column, cells in zip(columns, zip(*batch, strict=True), strict=True):
+            column.extend(cells)
+        if progress is not None:
+            progress(file.tell(), size)
     return [column.finish(name) for name, column in zip(header, columns, strict=True)]
 
 

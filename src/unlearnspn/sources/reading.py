@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.sources.cells import Cells, infer_family, to_column
 from unlearnspn.sources.csv_files import read_csv
 from unlearnspn.sources.databases import read_url
+from unlearnspn.sources.decoding import open_source
 from unlearnspn.sources.duckdb_files import read_duckdb
 from unlearnspn.sources.formats import Format
 from unlearnspn.sources.json_lines import read_json_lines
@@ -61,6 +63,16 @@ def read_source(location: str, options: Options | None = None, progress: Progres
     return _table(columns, options)
 
 
+def read_csv_content(content: bytes, options: Options | None = None) -> Table:
+    """Read the content of a CSV file, where there is no file.
+
+    >>> [str(column.family) for column in read_csv_content(b"age,city\\n17,Ulm\\n").columns]
+    ['number', 'text']
+    """
+    options = options or Options()
+    return _table([to_column(cells, options) for cells in read_csv(BytesIO(content), options)], options)
+
+
 def read_json(records: Sequence[Mapping[str, Any]], options: Options | None = None) -> Table:
     """Read records that came as JSON objects: numbers, texts, booleans and null; what an object lacks is missing.
 
@@ -106,7 +118,8 @@ def _read_file(path: Path, options: Options, progress: Progress | None) -> list[
         options = replace(options, delimiter="\t")
     match _format_of(path, options):
         case Format.CSV:
-            return [to_column(cells, options) for cells in read_csv(path, options, progress)]
+            with open_source(path) as file:
+                return [to_column(cells, options) for cells in read_csv(file, options, progress)]
         case Format.JSON_LINES:
             return [
                 _untyped(each, options) for each in _from_objects(read_json_lines(path, options, progress), options)

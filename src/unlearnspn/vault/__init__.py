@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from unlearnspn.vault.inbox import Hold, InboxRequest, NewRequest, State, Wish
     from unlearnspn.vault.info import Info
     from unlearnspn.vault.outcome import Outcome
+    from unlearnspn.vault.preview import Likelihood, ModelChange, Preview
     from unlearnspn.vault.vault import Vault
 
 __all__ = [
@@ -26,8 +27,11 @@ __all__ = [
     "InboxError",
     "InboxRequest",
     "Info",
+    "Likelihood",
+    "ModelChange",
     "NewRequest",
     "Outcome",
+    "Preview",
     "ReturningRecordError",
     "State",
     "Vault",
@@ -45,8 +49,11 @@ _MODULES = {
     "InboxError": "errors",
     "InboxRequest": "inbox",
     "Info": "info",
+    "Likelihood": "preview",
+    "ModelChange": "preview",
     "NewRequest": "inbox",
     "Outcome": "outcome",
+    "Preview": "preview",
     "ReturningRecordError": "errors",
     "State": "inbox",
     "Vault": "vault",

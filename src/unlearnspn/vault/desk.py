@@ -20,6 +20,7 @@ from unlearnspn.vault.inbox import (
     require_text,
 )
 from unlearnspn.vault.outcome import Outcome
+from unlearnspn.vault.preview import Preview
 
 if TYPE_CHECKING:
     from unlearnspn.vault.vault import Vault
@@ -188,6 +189,10 @@ class Desk:
             return self._vault.unlearn(**_person(self.ready(request_id, Wish.ERASE)), dry_run=True)
 
         return self._vault.take_turn(act)
+
+    def preview(self, request_id: str) -> Preview:
+        """Return what the erasure that is asked for would do to the model; see `Vault.preview`."""
+        return self._vault.take_turn(lambda: self._vault.preview(**_person(self.ready(request_id, Wish.ERASE))))
 
     def erase(self, request_id: str, *, ground: str, who: str) -> Outcome:
         """Remove the person's records from vault and model, and all that names them from the inbox.

@@ -48,6 +48,7 @@ from unlearnspn.vault.learned import Learned
 from unlearnspn.vault.ledger import SOFTWARE, Asked
 from unlearnspn.vault.locking import WriterLock
 from unlearnspn.vault.outcome import Outcome
+from unlearnspn.vault.preview import Preview, preview_removal
 from unlearnspn.vault.requests import (
     read_batch,
     records_to_remove,
@@ -376,6 +377,20 @@ class Vault(Queries):
             asked.id, Wish.CORRECT, lambda request: owners == {request.subject} or _all_in(batch.ids, request.ids)
         )
         return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
+
+    @_in_turn
+    def preview(self, ids: Any = None, *, subject: Any = None) -> Preview:
+        """Return what the removal of records would do to the model, with the network before and after it.
+
+        Nothing is changed. More is looked at than with `unlearn(…, dry_run=True)`, and the next question reads the file
+        anew: ask a vault that was opened for reading.
+        """
+        contents = self._home.contents()
+        names, _ = records_to_remove(contents, ids, subject, "error")
+        try:
+            return preview_removal(contents, names)
+        finally:
+            self._home.forget()
 
     # -- questions -------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 
 from unlearnspn.service.console.desk_pages import desk_page
+from unlearnspn.service.console.network import draw_change
 from unlearnspn.service.console.records import File, file_of
 from unlearnspn.service.console.request_page import answer
 from unlearnspn.service.console.typed import read_ground
@@ -27,14 +28,17 @@ def try_out(request: Request, request_id: str, visit: Eraser) -> Response:
 
     def act() -> Response:
         service = visit.service
-        outcome = service.desk.try_out(request_id)
+        preview = service.preview(request_id)
+        report, change = preview.outcome.report, preview.change
         return desk_page(
             request,
             visit,
             "try_out.html",
             asked=service.desk.get(request_id),
-            outcome=outcome,
-            report=outcome.report,
+            outcome=preview.outcome,
+            report=report,
+            change=change,
+            picture=draw_change(change.before, change.after, report.recoded) if change and report else None,
             holds=service.desk.holds_on(request_id),
             most=_MOST_OPERATIONS,
         )

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from unlearnspn.certificates import utc_now
+from unlearnspn.service.console.csv_files import decode
 from unlearnspn.service.console.desk_pages import desk_page, path_of, refused
-from unlearnspn.service.console.importing import ImportRefusedError, decode, read_requests
+from unlearnspn.service.console.importing import ImportRefusedError, read_requests
 from unlearnspn.service.console.rendering import go_to
 from unlearnspn.service.console.typed import (
     read_person,

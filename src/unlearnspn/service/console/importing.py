@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.service.console.csv_files import delimiter_of
 from unlearnspn.service.console.typed import read_person, read_received, read_request_id, read_wish, short
 from unlearnspn.service.errors import InvalidInputError, ServiceError
 from unlearnspn.vault import InboxRequest, NewRequest, Vault
@@ -33,14 +34,6 @@ class ImportRefusedError(ServiceError):
     def __init__(self, faults: list[Fault]) -> None:
         super().__init__(f"{len(faults)} lines cannot be read, and nothing was entered")
         self.faults = faults[:_SHOWN_FAULTS]
-
-
-def decode(content: bytes) -> str:
-    """Return the text of a file."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidInputError("the file is no text in UTF-8: save it as CSV in UTF-8") from None
 
 
 def read_requests(vault: Vault, text: str) -> list[NewRequest]:
@@ -68,9 +61,7 @@ def read_requests(vault: Vault, text: str) -> list[NewRequest]:
 
 def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     text = text.lstrip("\ufeff")
-    first = text.split("\n", 1)[0]
-    delimiter = max((";", "\t", ","), key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text), strict=True)
     columns = _or_refuse(lambda: _read_columns(next(reader, [])))
     n_rows, begun = 0, reader.line_num + 1
     while (row := _or_refuse(lambda: next(reader, None), begun)) is not None:

@@ -6,20 +6,25 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from sklearn.exceptions import NotFittedError
+from starlette.concurrency import run_in_threadpool
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.expressions import Unit
+from unlearnspn.exchange.tables import options_for, rows_for
 from unlearnspn.service.console.asking import Form, answer, offered_values, read_form
+from unlearnspn.service.console.csv_files import decode, delimiter_of
 from unlearnspn.service.console.formats import Formats
 from unlearnspn.service.console.jobs import running_fit
 from unlearnspn.service.console.network import draw, unfold, way_to
 from unlearnspn.service.console.pairs import pair_of
 from unlearnspn.service.console.pictures import picture_of
-from unlearnspn.service.console.rendering import language_of, page
+from unlearnspn.service.console.rendering import go_to, language_of, page
 from unlearnspn.service.console.visitors import Visit, sender, visitor
 from unlearnspn.service.errors import InvalidInputError, NotThereError
 from unlearnspn.service.problems import explain
 from unlearnspn.service.roles import Scope
+from unlearnspn.sources import Options, read_csv_content
+from unlearnspn.tables import Table
 
 router = APIRouter(include_in_schema=False)
 Asker = Annotated[Visit, visitor(Scope.QUERY)]
@@ -33,6 +38,32 @@ def overview(
     request: Request, visit: Asker, first: Annotated[int, Query(alias="from", ge=0, le=1 << 31)] = 0
 ) -> Response:
     """Show how large the model is, and the distribution of each column."""
+    return _overview(request, visit, first)
+
+
+@router.post("/model/held-out")
+async def measure(request: Request, visit: Annotated[Visit, sender(Scope.WRITE_RECORDS)]) -> Response:
+    """Measure how likely records are that the model has not seen."""
+    _, content = await visit.file("file")
+
+    def act() -> Response:
+        try:
+            if not content:
+                raise InvalidInputError("choose a file first")
+            visit.service.measure(lambda circuit: _read_rows(circuit, decode(content)), who=visit.who)
+        except (ValueError, InvalidInputError) as error:
+            return _overview(request, visit, problem=error)
+        return go_to("/model#held-out")
+
+    return await run_in_threadpool(act)
+
+
+def _read_rows(circuit: Circuit, text: str) -> Table:
+    options = options_for(circuit, Options(delimiter=delimiter_of(text)))
+    return rows_for(circuit, read_csv_content(text.encode(), options))[0]
+
+
+def _overview(request: Request, visit: Visit, first: int = 0, problem: Exception | None = None) -> Response:
     circuit = _circuit(visit)
     if circuit is None:
         return _without_model(request, visit)
@@ -44,7 +75,10 @@ def overview(
         request,
         visit.session,
         "model.html",
+        200 if problem is None else explain(problem).status.value,
         info=info,
+        held_out=visit.service.held_out,
+        problem="" if problem is None else str(problem),
         parts=_parts(circuit),
         pictures=[picture_of(circuit, place, formats) for place in range(n_columns)[first : first + _COLUMNS]],
         first=first,

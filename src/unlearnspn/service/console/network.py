@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unlearnspn.plots.outline import Box, Limits, outline, sketch_network
+from unlearnspn.plots.outline import Box, Centrality, Likeness, Limits, Sketch, outline, sketch_network
 from unlearnspn.plots.texts import shorten
+from unlearnspn.plots.touched import Touch, count_below, find_concerned, find_touches
 from unlearnspn.plots.tree_layout import branch_text, node_text, place_rows
 from unlearnspn.service.console.formats import Formats
 from unlearnspn.service.errors import NotThereError
@@ -38,6 +40,9 @@ class DrawnBox:
     remark: str
     #: Nothing for leaves.
     address: str
+    #: What a request did to it, and to how many nodes below it that are not drawn; nothing where no request is shown.
+    touch: str = ""
+    n_touched_below: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class NetworkPicture:
     branches: tuple[DrawnBranch, ...]
     #: Those that occur.
     operations: tuple[str, ...]
+    #: How many nodes a request did what to; nothing where no request is shown.
+    touches: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,18 +106,30 @@ def way_to(root: NodeView, address: str) -> list[NodeView]:
 
 def draw(top: NodeView) -> NetworkPicture:
     """Return the picture of the network from some node on."""
-    sketch = sketch_network(top)
-    root = outline(sketch, Limits(_MOST_ROWS, _MOST_COLUMNS), lambda sketch: True, lambda view: None)
+    return _draw(sketch_network(top), lambda sketch: True, lambda view: None, {})
+
+
+def draw_change(before: NodeView, after: NodeView, recoded: bool) -> NetworkPicture:
+    """Return the picture of the network after a request, with what the request touched; that is unfolded first."""
+    touches, top = find_touches(before, after, recoded), sketch_network(after)
+    concerned = find_concerned(top, touches)
+    return _draw(top, concerned.__contains__, lambda view: touches[view.address], touches)
+
+
+def _draw(top: Sketch, is_central: Centrality, likeness: Likeness, touches: Mapping[str, Touch]) -> NetworkPicture:
+    root = outline(top, Limits(_MOST_ROWS, _MOST_COLUMNS), is_central, likeness)
     n_rows = sum(not box.children for box in root.walk())
     heights = place_rows(root, _MARGIN, _MARGIN + _ROW * n_rows)
     boxes = list(heights)
     operations = {box.first.view.operation for box in boxes}
+    numbers = Counter(touches.values())
     return NetworkPicture(
         max(_left(box) for box in boxes) + _BOX_WIDTH + _ROOM_FOR_NAMES,
         max(heights.values()) + _ROW / 2 + _MARGIN,
-        tuple(_drawn(box, heights[box]) for box in boxes),
+        tuple(_drawn(box, heights[box], touches) for box in boxes),
         tuple(_branch(box, child, heights) for box in boxes for child in box.children),
         tuple(operation.name.lower() for operation in Operation if operation in operations),
+        tuple((touch.name.lower(), numbers[touch]) for touch in Touch if numbers[touch]),
     )
 
 
@@ -118,11 +137,12 @@ def _left(box: Box) -> float:
     return _MARGIN + _COLUMN * box.depth
 
 
-def _drawn(box: Box, middle: float) -> DrawnBox:
+def _drawn(box: Box, middle: float, touches: Mapping[str, Touch]) -> DrawnBox:
     first, views = box.first, [sketch.view for sketch in box.sketches]
     names = dict.fromkeys(name for view in views for name in view.scope)
     remark = "" if box.children else ", ".join(shorten(name, 18) for name in list(names)[:2])
     more = f" +{len(names) - 2}" if len(names) > 2 and not box.children else ""
+    below = count_below(box, touches) if touches and not box.children else Counter()
     return DrawnBox(
         _left(box),
         round(middle - _BOX_HEIGHT / 2, 1),
@@ -132,6 +152,8 @@ def _drawn(box: Box, middle: float) -> DrawnBox:
         _text(box),
         remark + more,
         "" if first.is_leaf else first.view.address,
+        touches[first.view.address].name.lower() if touches else "",
+        below.total() - below[Touch.UNTOUCHED],
     )
 
 
