@@ -47,14 +47,16 @@ def serve(
         if file is not None:
             require_file(file)
     try:
-        from unlearnspn.service.errors import ServiceFileError  # noqa: PLC0415
+        from unlearnspn.service.errors import AddressError, CertificateFilesError, ServiceFileError  # noqa: PLC0415
         from unlearnspn.service.serving import Address  # noqa: PLC0415
         from unlearnspn.service.serving import serve as run  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise CommandError(ExitCode.USAGE, f"serve needs pip install 'unlearnspn[serve]' ({error})") from error
     try:
         run(vault, private_key, Address(host, port, cert, tls_key, behind_proxy, name or ()), typer.echo)
-    except ServiceFileError as error:
+    except AddressError as error:
+        raise CommandError(ExitCode.USAGE, str(error)) from error
+    except (CertificateFilesError, ServiceFileError) as error:
         raise CommandError(ExitCode.VAULT, str(error)) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
@@ -22,7 +23,7 @@ from unlearnspn.service import api, console
 from unlearnspn.service.api.describing import describe_problems
 from unlearnspn.service.console.visitors import session_of
 from unlearnspn.service.desk_service import DeskService
-from unlearnspn.service.errors import NotSignedInError, ServiceError, TooManyAttemptsError, WrongHostError
+from unlearnspn.service.errors import EndingError, NotSignedInError, ServiceError, TooManyAttemptsError, WrongHostError
 from unlearnspn.service.guards import BodyLimits, KnownHosts, SafeHeaders
 from unlearnspn.service.problems import explain
 
@@ -122,6 +123,10 @@ class _Answers:
 
         try:
             await self._app(scope, receive, send_and_note)
+        except asyncio.CancelledError:
+            # The service ends, and the server would log this like an error that nobody expected.
+            if not status:
+                await _respond(Request(scope), EndingError("the service ends: ask again later"))(scope, receive, send)
         except Exception as error:
             _log_unexpected(error)
             if status:

@@ -11,6 +11,14 @@ class ServiceFileError(ServiceError):
     """The service's own file cannot be used."""
 
 
+class AddressError(ServiceError):
+    """Nobody can listen where the service is to be reached."""
+
+
+class CertificateFilesError(ServiceError):
+    """The files for TLS cannot be used."""
+
+
 class InvalidInputError(ServiceError):
     """Something that was passed cannot be used."""
 
@@ -45,6 +53,10 @@ class NotThereError(ServiceError):
 
 class ConflictError(ServiceError):
     """It cannot be done as things are now."""
+
+
+class EndingError(ServiceError):
+    """The service ends before it has answered."""
 
 
 class TooManyAttemptsError(ServiceError):

@@ -18,6 +18,7 @@ from unlearnspn.errors import (
 )
 from unlearnspn.service.errors import (
     ConflictError,
+    EndingError,
     ForbiddenError,
     InvalidInputError,
     NotSignedInError,
@@ -45,6 +46,7 @@ _STATUSES: tuple[tuple[type[BaseException], HTTPStatus], ...] = (
     (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (WrongHostError, HTTPStatus.BAD_REQUEST),
     (TooSlowError, HTTPStatus.REQUEST_TIMEOUT),
+    (EndingError, HTTPStatus.SERVICE_UNAVAILABLE),
     (ServiceError, HTTPStatus.INTERNAL_SERVER_ERROR),
     (UnknownRequestError, HTTPStatus.NOT_FOUND),
     (UnknownRecordError, HTTPStatus.NOT_FOUND),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import signal
+import ssl
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
+from types import FrameType
 
 import uvicorn
 
@@ -16,6 +20,7 @@ from unlearnspn.errors import UnseenCategoryWarning
 from unlearnspn.service.app import AppOptions, create_app
 from unlearnspn.service.connections import ImpatientProtocol
 from unlearnspn.service.desk_service import DeskService
+from unlearnspn.service.errors import AddressError, CertificateFilesError
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 #: Connections that are served at the same time; others are told to come back.
@@ -51,6 +56,7 @@ class Address:
 
 def serve(vault: Path, key: Path | None, address: Address, tell: Callable[[str], None]) -> None:
     """Serve a vault until somebody ends it."""
+    _require_pair(address)
     with closing(DeskService.open(vault, key)) as service:
         host = f"[{address.host}]" if ":" in address.host else address.host
         app = create_app(service, AppOptions((*LOOPBACK, host, *address.names), address.with_tls))
@@ -69,7 +75,7 @@ def serve(vault: Path, key: Path | None, address: Address, tell: Callable[[str],
             ssl_certfile=address.certificate,
             ssl_keyfile=address.private_key,
             proxy_headers=address.behind_proxy,
-            forwarded_allow_ips="127.0.0.1" if address.behind_proxy else None,
+            forwarded_allow_ips=["127.0.0.1", "::1"],
             limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=15,
             timeout_graceful_shutdown=10,
@@ -78,8 +84,20 @@ def serve(vault: Path, key: Path | None, address: Address, tell: Callable[[str],
         _Server(config, service, address, tell).run()
 
 
+def _require_pair(address: Address) -> None:
+    """Raise unless what TLS needs can be used, before anything is opened."""
+    if address.certificate is None or address.private_key is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(address.certificate, address.private_key)
+    except (OSError, ValueError) as error:
+        raise CertificateFilesError(
+            f"{address.certificate} and {address.private_key} are no certificate and its private key, as PEM: {error}"
+        ) from error
+
+
 class _Server(uvicorn.Server):
-    """Says where it is reached once it can be."""
+    """Says where it is reached once it can be, and comes to an end whoever ends it."""
 
     def __init__(
         self, config: uvicorn.Config, service: DeskService, address: Address, tell: Callable[[str], None]
@@ -91,7 +109,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Begin to listen."""
-        await super().startup(sockets)
+        await super().startup(await self._listen())
         if not self.started:
             return
         url = self._address.url
@@ -102,3 +120,23 @@ class _Server(uvicorn.Server):
         key = self._service.accounts.first_key
         if key is not None:
             self._tell(f"nobody can sign in yet; set the first password here: {url}/first?key={key}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End as one who was asked to; a signal that came through once more would not let the vault be closed."""
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
+        self.should_exit = True
+
+    async def _listen(self) -> list[socket]:
+        """Return sockets for the address, or raise: the server itself would end the process with a code of its own."""
+        address, loop = self._address, asyncio.get_running_loop()
+        try:
+            bound = await loop.create_server(asyncio.Protocol, address.host, address.port, start_serving=False)
+        except OSError as error:
+            raise AddressError(
+                f"nobody can listen at {address.host}, port {address.port}: {error.strerror or error}; "
+                f"choose another one with --port or --host"
+            ) from error
+        sockets = [each.dup() for each in bound.sockets]
+        bound.close()
+        return sockets
