@@ -28,9 +28,10 @@ for (const list of document.querySelectorAll("select[data-with-other]")) {
   show();
 }
 
-// A form that must not be sent twice by an impatient click.
+// A form that must not be sent twice by an impatient click; it says what is going on meanwhile.
 for (const form of document.querySelectorAll("form[data-once]")) {
   form.addEventListener("submit", () => {
+    for (const place of form.querySelectorAll("[data-waiting]")) place.textContent = place.dataset.waiting;
     for (const button of form.querySelectorAll("button")) setTimeout(() => { button.disabled = true; });
   });
 }
