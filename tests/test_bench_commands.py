@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import cluster, cluster_exactness, defaults, exactness, first_use, synthetic
+from benchmarks import cluster, cluster_exactness, defaults, exactness, first_use, service, synthetic
 from benchmarks.commands import app
 from benchmarks.datasets import ADULT, FLIGHTS
 from benchmarks.first_use import process
@@ -121,6 +121,16 @@ def test_vault(folder, monkeypatch):
     output, sections = run("vault", "--quick", "--removals", "3")
     assert {row["what"]: row["number"] for row in sections["vault"]["rows"]}["remove one"] == 3
     assert "400 flights" in output
+
+
+def test_service(monkeypatch):
+    monkeypatch.setattr(service.Plan, "of", lambda seconds, clients, quick: service.Plan(300, 4, clients, seconds))
+    output, sections = run("service", "--seconds", "1", "--clients", "2")
+    quiet, busy, removals = sections["load"]["rows"]
+    assert all(row["failed"]["value"] == row["wrong"]["value"] == 0 for row in (quiet, busy))
+    assert all(row["number"] > 1 and 0 < row["median_ms"] <= row["p99_ms"] for row in (quiet, busy, removals))
+    assert 0 < busy["growth"]["value"] == busy["mib"] / quiet["mib"]
+    assert "2 clients score 10 rows at a time; 300 records in the vault" in output
 
 
 def test_first_use(monkeypatch):

@@ -16,6 +16,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -23,7 +24,6 @@ import httpx2
 import numpy as np
 
 from benchmarks.figures import Figure, at_most
-from benchmarks.generated import generate
 from benchmarks.progress import Bar
 from benchmarks.reports import Column, Row, Section
 from benchmarks.service.answers import Answer, read_answers
@@ -32,6 +32,8 @@ from unlearnspn import Vault
 
 NAME = "service"
 
+#: Where `benchmarks` lies, for processes that import it.
+_ROOT = Path(__file__).parents[2]
 _ADDRESS = re.compile(r"http://([0-9.]+):([0-9]+) serves")
 #: How much the memory may grow from the end of the first phase to that of the second.
 GROWTH = at_most(1.1)
@@ -70,6 +72,8 @@ def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
 
 def _make(path: Path, plan: Plan) -> list[dict[str, Any]]:
     """Make a vault, and return its records as JSON values."""
+    from benchmarks.generated import generate  # noqa: PLC0415  # clients, who need nothing of it, start faster
+
     table = generate(plan.n_rows, plan.n_columns).frame
     table.insert(0, "id", [f"c-{number}" for number in range(len(table))])
     with Vault.create(path) as vault:
@@ -92,7 +96,7 @@ def _make_token(path: Path) -> str:
 @contextmanager
 def _serving(path: Path) -> Iterator[tuple[str, int, subprocess.Popen[str]]]:
     command = [sys.executable, "-m", "unlearnspn.cli", "serve", str(path), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=PIPE, text=True) as process:
         assert process.stdout is not None
         started = _ADDRESS.match(process.stdout.readline())
         try:
@@ -114,7 +118,7 @@ class _Load:
     def run(self, leaving: list[str] | None = None, seconds: float | None = None) -> tuple[list[Answer], list[Removal]]:
         """Ask for some seconds; meanwhile remove records one by one if there are any to be removed."""
         command = [*self._command, str(seconds or self._plan.seconds)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as clients:
+        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True, cwd=_ROOT) as clients:
             assert clients.stdin is not None
             clients.stdin.write(self._body)
             clients.stdin.close()
@@ -130,7 +134,7 @@ class _Load:
         with httpx2.Client(base_url=self._url, headers=headers, timeout=60) as client:
             while time.monotonic() < until:
                 record, asked = leaving[len(removals)], time.monotonic()
-                body = {"ids": [record], "request_id": f"r-{record}", "ground": "Art. 17(1)(b)"}
+                body = {"ids": [record], "request_id": f"r-{len(removals)}", "ground": "Art. 17(1)(b)"}
                 client.post("/removals", json=body).raise_for_status()
                 removals.append(Removal(record, asked, time.monotonic()))
                 time.sleep(self._plan.pause)
