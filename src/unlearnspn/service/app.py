@@ -126,7 +126,8 @@ class _Answers:
         except asyncio.CancelledError:
             # The service ends, and the server would log this like an error that nobody expected.
             if not status:
-                await _respond(Request(scope), EndingError("the service ends: ask again later"))(scope, receive, send)
+                ending = EndingError("the service ends: ask again later")
+                await _respond_in_any_case(Request(scope), ending)(scope, receive, send_and_note)
         except Exception as error:
             _log_unexpected(error)
             if status:
