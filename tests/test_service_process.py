@@ -100,7 +100,7 @@ def test_nobody_else_changes_the_vault_and_everybody_may_read_it(served, path):
     refused = run("unlearn", path, "--id", "c-1", "--yes", code=6)
     assert "is being changed by somebody else" in refused.stderr
     assert "VERIFIED" in run("verify", path).stdout
-    assert httpx2.get(f"{served.url}{API}/health").status_code == 200
+    assert is_answered(port_of(served))
 
 
 def test_the_first_start_prints_the_link_for_the_first_password(served):
@@ -116,7 +116,7 @@ def test_addresses_that_somebody_claims_count_only_behind_a_proxy(served, path):
 
 
 def refuse_sign_in(port, headers, source="127.0.0.1"):
-    transport = httpx2.HTTPTransport(local_address=source)
+    transport = httpx2.HTTPTransport(local_address=source, verify=False)
     with httpx2.Client(transport=transport, base_url=f"http://127.0.0.1:{port}") as client:
         answer = client.post("/sign-in", data={"name": "nobody", "password": WRONG}, headers=headers)
     assert answer.status_code == 401
@@ -275,7 +275,7 @@ def test_a_proxy_on_this_machine_says_who_calls(own, monkeypatch, as_before):
     with opened(own) as service:
         add_user(service)
     with behind_proxy(own, monkeypatch) as (server, port):
-        for told in ("203.0.113.9", "198.51.100.1, 203.0.113.9", "2001:db8::1"):
+        for told in ("198.51.100.1, 203.0.113.9", "2001:db8::1"):
             refuse_sign_in(port, {"x-forwarded-for": told})
             assert audited(own) == told.rpartition(" ")[2]
         refuse_sign_in(port, {"x-forwarded-for": "203.0.113.9"}, source="127.0.0.2")
@@ -403,7 +403,9 @@ HEAD = f"POST {API}/requests HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode()
 
 
 def is_answered(port):
-    return httpx2.get(f"http://127.0.0.1:{port}{API}/health", timeout=5).status_code == 200
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+        connection.request("GET", f"{API}/health")
+        return connection.getresponse().status == 200
 
 
 def drip(connection, content, seconds=10.0):
