@@ -6,6 +6,7 @@ import re
 import struct
 import sys
 import tempfile
+import threading
 from hashlib import blake2b
 
 import pandas as pd
@@ -285,6 +286,16 @@ def test_nothing_names_whom_the_desk_was_told_of_by_every_way(service, tmp_path,
     own = erase(desk)
     assert_forgotten(desk)
     assert_kept(service, before, own)
+
+
+def test_work_that_was_asked_for_before_an_erasure_and_fails_after_it_names_nobody(service, tmp_path):
+    desk, go_on = Desk(service, tmp_path), threading.Event()
+    service.jobs.start("something", "anna", lambda progress: {"waited": go_on.wait(30)})
+    waiting = desk.post("/fits", {"request_id": "f-1", "parameters": {"factorization": SUBJECT}}, 202)
+    desk.post("/removals", {"subject": SUBJECT, "request_id": "r-1", "ground": GROUND})
+    go_on.set()
+    assert "nobody keeps why" in wait_for(desk.api, waiting)["error"]
+    assert_forgotten(desk)
 
 
 def assert_forgotten(desk):

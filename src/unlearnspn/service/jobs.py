@@ -70,7 +70,8 @@ class Jobs:
                 if known.is_over:
                     del self._jobs[known.id]
             self._jobs[job.id] = job
-        self._pool.submit(self._run, job.id, work)
+            n_forgotten = self._n_forgotten
+        self._pool.submit(self._run, job.id, work, n_forgotten)
         return job
 
     def get(self, job_id: str) -> Job:
@@ -96,9 +97,7 @@ class Jobs:
         self._is_closing = True
         self._pool.shutdown(cancel_futures=True)
 
-    def _run(self, job_id: str, work: Callable[[Progress], dict[str, Any]]) -> None:
-        n_forgotten = self._n_forgotten
-
+    def _run(self, job_id: str, work: Callable[[Progress], dict[str, Any]], n_forgotten: int) -> None:
         def tell(step: str, done: int, total: int) -> None:
             if self._is_closing:
                 raise ConflictError("the service ends")
