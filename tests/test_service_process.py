@@ -392,6 +392,17 @@ def in_thread(path, body_seconds=PATIENCE):
             thread.join()
 
 
+def test_the_command_serves_by_the_same_protocol(own, monkeypatch, as_before):
+    configured = []
+    monkeypatch.setattr(product._Server, "run", lambda server: configured.append(server.config))
+    run("serve", str(own))
+    assert (configured[0].http, ImpatientProtocol.head_seconds, configured[0].access_log) == (
+        ImpatientProtocol,
+        10.0,
+        False,
+    )
+
+
 @pytest.fixture(scope="module")
 def port(tmp_path_factory):
     """Return where a service listens that is in a hurry."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import ssl
 import warnings
@@ -137,6 +138,7 @@ class _Server(uvicorn.Server):
                 f"nobody can listen at {address.host}, port {address.port}: {error.strerror or error}; "
                 f"choose another one with --port or --host"
             ) from error
-        sockets = [each.dup() for each in bound.sockets]
+        # Not by a method of theirs: other loops than Python's own have sockets that cannot be copied.
+        sockets = [socket(fileno=os.dup(each.fileno())) for each in bound.sockets]
         bound.close()
         return sockets
