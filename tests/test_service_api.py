@@ -732,6 +732,29 @@ def test_a_fit_once(service, api):
     assert service.vault.verify()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("min_rows", 1 << 63),
+        ("min_rows", "many"),
+        ("min_std", 10**400),
+        ("threshold", 10**400),
+        ("n_clusters", 1 << 63),
+        ("random_state", None),
+        ("random_state", 0.5),
+        ("leaves", "poisson"),
+        ("independence", 1),
+        ("clustering", None),
+    ],
+)
+def test_a_fit_with_a_parameter_that_cannot_be_fails_and_says_which(service, api, name, value):
+    before = digests_of(service.vault)
+    failed = wait_for(api, post(api, "/fits", {"request_id": "f-1", "parameters": {name: value}}, 202))
+    assert failed["state"] == "failed"
+    assert name in failed["error"]
+    assert digests_of(service.vault) == before
+
+
 def test_health_metrics_and_description(api, service):
     assert get(api, "/health").json()["status"] == "ok"
     post(api, "/removals", removal())

@@ -27,6 +27,10 @@ class LastRecordError(ValueError):
     """The request would leave no record at all; a model of nothing does not exist."""
 
 
+class ParameterTypeError(TypeError):
+    """A parameter is of a type that it cannot have; the message names it."""
+
+
 class NotOnAClusterError(ValueError):
     """What is asked for cannot be done where the records lie on several machines; the message says what can."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from unlearnspn.clustering import Clustering, QKMeans
 from unlearnspn.coding import MOST_BINS
-from unlearnspn.errors import listing
+from unlearnspn.errors import ParameterTypeError, listing
 from unlearnspn.hashing import derive_key, integer_bytes
 from unlearnspn.independence import RDC, GTest, IndependenceTest
 from unlearnspn.leaves import (
@@ -30,6 +30,8 @@ from unlearnspn.schema import Kind, Schema, Variable
 from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
 from unlearnspn.tables.names import ColumnNames
 
+#: No number of records is larger.
+_MOST = 1 << 62
 _FACTORIZATIONS = ("naive", "chow-liu")
 
 
@@ -73,13 +75,13 @@ def read_settings(parameters: Parameters, schema: Schema, names: ColumnNames) ->
     return Settings(
         schema=schema,
         seed=_seed(parameters.random_state),
-        min_rows=_at_least_or_auto("min_rows", parameters.min_rows, 1),
+        min_rows=_at_least_or_auto("min_rows", parameters.min_rows, 1, _MOST),
         n_bins=_at_least_or_auto("n_bins", parameters.n_bins, 2, MOST_BINS),
         independence=_independence(parameters.independence, parameters.threshold),
         clustering=_clustering(parameters),
         leaves=_leaves(parameters.leaves, schema, names, alpha, min_std),
         tree=_tree(parameters.factorization, alpha),
-        min_category_count=_at_least("min_category_count", parameters.min_category_count, 1, 1 << 62),
+        min_category_count=_at_least("min_category_count", parameters.min_category_count, 1, _MOST),
     )
 
 
@@ -127,7 +129,7 @@ def _tree(factorization: Any, alpha: float) -> ChowLiu | None:
 
 def _leaves(chosen: Any, schema: Schema, names: ColumnNames, alpha: float, min_std: float) -> tuple[Leaf[Any], ...]:
     if not isinstance(chosen, Mapping | None):
-        raise TypeError(f"leaves={chosen!r} must give leaves by column name, as in {{'children': 'poisson'}}")
+        raise ParameterTypeError(f"leaves={chosen!r} must give leaves by column name, as in {{'children': 'poisson'}}")
     unknown = [name for name in chosen or () if names.find(name) is None]
     if unknown:
         raise ValueError(f"leaves names unknown columns: {listing(unknown)}; the columns are {listing(names.shown)}")
@@ -166,7 +168,7 @@ def _leaf(variable: Variable, wanted: Any, named: Mapping[str, Leaf[Any]]) -> Le
 
 def _seed(random_state: Any) -> int:
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise TypeError(
+        raise ParameterTypeError(
             f"random_state={random_state!r} must be an integer: the seed is part of the model, so that anyone can "
             "learn it again"
         )
@@ -190,12 +192,16 @@ def _at_least(name: str, value: Any, least: int, most: int | None = None) -> int
 
 
 def _positive(name: str, value: Any) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    except OverflowError:
+        number = np.inf
+    if not 0.0 < number < np.inf:
         raise ValueError(f"{name}={value!r} must be a positive number")
-    return float(value)
+    return number
 
 
 def _component(name: str, component: Any, protocol: type) -> Any:
     if not isinstance(component, protocol):
-        raise TypeError(f"{name}={component!r} does not offer what a {protocol.__name__} must")
+        raise ParameterTypeError(f"{name}={component!r} does not offer what a {protocol.__name__} must")
     return component

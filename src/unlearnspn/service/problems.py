@@ -13,6 +13,7 @@ from unlearnspn.errors import (
     InvalidEvidenceError,
     InvalidTableError,
     LastRecordError,
+    ParameterTypeError,
     RecordIdError,
     UnknownRecordError,
 )
@@ -62,6 +63,7 @@ _STATUSES: tuple[tuple[type[BaseException], HTTPStatus], ...] = (
     (RecordIdError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (InvalidEvidenceError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (ImpossibleEvidenceError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (ParameterTypeError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (ValueError, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
 
