@@ -24,6 +24,8 @@ from services import API, GROUND, TABLE, make_vault, opened, token
 from unlearnspn.parameters import Parameters
 from unlearnspn.service.api.arrow import ARROW
 from unlearnspn.service.app import AppOptions, create_app
+from unlearnspn.service.desk_service import Person
+from unlearnspn.vault import Wish
 
 #: How many examples the deep run tries of each path, and which.
 N_EXAMPLES = int(os.environ.get("UNLEARNSPN_SERVICE_EXAMPLES", "100"))
@@ -50,7 +52,7 @@ COLUMNS = list(TABLE.columns)
 WORDS = {
     "people": [f"p-{number}" for number in range(30)],
     "records": [f"c-{number}" for number in range(90)],
-    "requests": [f"q-{number}" for number in range(12)],
+    "requests": [f"q-{number}" for number in range(18)],
     "dates": ["2026-01-31T09:30:00Z", "2024-02-29T23:59:59Z", "2026-02-30T00:00:00Z", "2999-01-01T00:00:00Z"],
     "grounds": [GROUND, "Art. 12(5)", "p-7"],
     "columns": COLUMNS[2:],
@@ -79,9 +81,11 @@ def record(*columns):
     return st.builds(dict.__or__, rows, st.dictionaries(st.sampled_from([*columns, "unheard"]), CELL, max_size=2))
 
 
-def records(*columns):
-    found = record(*columns) | st.dictionaries(st.sampled_from(COLUMNS), CELL)
-    return st.fixed_dictionaries({"records": st.lists(found, min_size=1, max_size=4)})
+def records(*columns, **more):
+    """Return bodies with records, or with something like that."""
+    own = st.builds(dict.__or__, record(*columns), st.fixed_dictionaries(more))
+    found = own | st.dictionaries(st.sampled_from(COLUMNS), CELL)
+    return st.fixed_dictionaries({"records": st.lists(found, min_size=1, max_size=3)})
 
 
 def tables(*columns):
@@ -134,7 +138,7 @@ BODIES = {
     "/removals": person(request_id=ID, ground=word("grounds")),
     "/removals/try-out": person(),
     "/access": person(),
-    "/additions": records(*COLUMNS) | tables(*COLUMNS),
+    "/additions": records(*COLUMNS, customer=st.uuids().map(str)) | tables(*COLUMNS),
     "/corrections": records(*COLUMNS) | tables(*COLUMNS),
     "/fits": body(request_id=ID, parameters=st.dictionaries(st.sampled_from(Parameters.names()), CELL, max_size=2)),
     "/requests": person(
@@ -234,8 +238,17 @@ def run(service, n_examples, number, **more):
     return done.answers
 
 
+def file_some(service):
+    """File requests that can be carried out; those to correct are about everybody."""
+    for name, wish, subject in zip(WORDS["requests"][:12], [*Wish] * 4, WORDS["people"], strict=False):
+        person = Person(None, tuple(WORDS["records"])) if wish is Wish.CORRECT else Person(subject)
+        service.file(wish, person, who="anna", request_id=name)
+        service.verify_identity(name, who="anna")
+
+
 def ask(service, n_examples, number):
     """Ask for what there is; return how often there was which answer."""
+    file_some(service)
     answers, bearer = Counter(), {"Authorization": f"Bearer {token(service)}"}
     schema = described(service, "")
 
@@ -247,7 +260,7 @@ def ask(service, n_examples, number):
         kind = ARROW if isinstance(sent, bytes) else "application/json"
         places = {"path_parameters": {"request_id": request_id}} if "{" in path else {}
         if path in ("/additions", "/corrections"):
-            places["query"] = {"request_id": request_id}
+            places["query"] = {"request_id": f"k-{request_id}"}
         content = {} if sent is None else {"body": sent, "media_type": kind}
         case = schema[f"{API}{path}"]["POST"].Case(**places, **content)
         response = case.call(headers=bearer | ({"accept": ARROW} if wants_arrow else {}))
