@@ -20,10 +20,11 @@ from benchmarks.timing import one_thread
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Measure removal, training, scale, clusters, likelihood, samples, serving, and what a user meets first.",
+    help="Measure removal, training, scale, clusters, likelihood, samples, serving, what a user meets first, and what "
+    "else there is to be done when records are to be removed.",
 )
 
-_WITHOUT_PEERS = "\n--no-peers measures without SPFlow and deeprob-kit"
+_WITHOUT_PEERS = "\n--no-peers measures without libraries that need environments of their own"
 _FILES = (
     "The folder of the data sets, as published: abalone.data, adult.data (UCI), plants.uci.data (UCI's plants.data), "
     "and NAME.train.data, NAME.valid.data, NAME.test.data of the binary density estimation sets (nltcs, msnbc, "
@@ -280,6 +281,37 @@ def synthetic(
     """
     module = _module("synthetic")
     _show(module, module.Plan.of(data, seeds, peers, environments, quick), json, progress)
+
+
+@app.command()
+def alternatives(
+    data: Data = None,
+    names: Annotated[str | None, typer.Option(help="Only these tables, separated by commas.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many splits. [default: 5, quick: 1]")] = None,
+    epsilons: Annotated[str, typer.Option(help="The ε of private networks.")] = "0.1,1,3,10",
+    shards: Annotated[str, typer.Option(help="The numbers of shards.")] = "5,10,20",
+    parts: Annotated[
+        str | None, typer.Option(help="Only these: likelihood, costs, membership, versions, epsilon.")
+    ] = None,
+    models: Annotated[
+        int | None, typer.Option(min=8, help="Models of the membership attack. [default: 32, quick: 16]")
+    ] = None,
+    peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Ask MST and SDMetrics, too.")] = True,
+    environments: Environments = None,
+    quick: Quick = False,
+    json: Json = None,
+    plot: Plot = None,
+    files: WriteFiles = True,
+    progress: ShowProgress = True,
+) -> None:
+    """Compare unlearning with keeping the model, retraining, SISA, and differential privacy.
+
+    Likelihood, samples, what removals cost, and what attackers learn of those who left: from the model afterwards, and
+    from the models before and after. It needs OpenDP, which the extra `benchmarks` has. A quick run takes some minutes.
+    """
+    module = _module("alternatives")
+    plan = module.Plan.of(data, names, seeds, epsilons, shards, parts, models, peers, environments, quick)
+    _deliver(module, plan, json, plot, files, progress)
 
 
 @app.command()
