@@ -296,6 +296,9 @@ def alternatives(
     models: Annotated[
         int | None, typer.Option(min=8, help="Models of the membership attack. [default: 32, quick: 16]")
     ] = None,
+    synthesised: Annotated[
+        int | None, typer.Option(min=0, help="Models of the attack on MST. [default: 16, quick: 0]")
+    ] = None,
     peers: Annotated[bool, typer.Option("--peers/--no-peers", help="Ask MST and SDMetrics, too.")] = True,
     environments: Environments = None,
     quick: Quick = False,
@@ -310,7 +313,8 @@ def alternatives(
     from the models before and after. It needs OpenDP, which the extra `benchmarks` has. A quick run takes some minutes.
     """
     module = _module("alternatives")
-    plan = module.Plan.of(data, names, seeds, epsilons, shards, parts, models, peers, environments, quick)
+    options = (names, seeds, epsilons, shards, parts, models, synthesised, peers, environments, quick)
+    plan = module.Plan.of(data, *options)
     _deliver(module, plan, json, plot, files, progress)
 
 

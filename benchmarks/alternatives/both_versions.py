@@ -80,7 +80,7 @@ class Trial:
 
     def asked(self, removal: Removal) -> Mask:
         """Tell of each candidate whether it is of the kind of those that leave: only these are compared."""
-        return np.equal(np.array(self.targets.kinds), removal.kind)
+        return np.array([kind == removal.kind for kind in self.targets.kinds])
 
     def left(self, removal: Removal) -> Mask:
         """Tell of each candidate whether it left."""

@@ -110,6 +110,8 @@ class Numbers:
     std: float
     least_std: float
     usual_std: float
+    #: Whether all public values are whole numbers.
+    whole: bool
 
     @classmethod
     def of(cls, public: pd.Series, n_bins: int) -> Numbers:
@@ -129,7 +131,7 @@ class Numbers:
         if edges.size == 1:
             edges = edges[0] + std * np.array([-0.5, 0.5])
         least = _LEAST_STD * std
-        return cls(edges, usual, float(known.mean()), std, least, min(least, _USUAL_STD) if whole else least)
+        return cls(edges, usual, float(known.mean()), std, least, min(least, _USUAL_STD) if whole else least, whole)
 
     @property
     def n_bins(self) -> int:
@@ -183,9 +185,11 @@ class Numbers:
         return [numeric(Unit.GAUSSIAN, variable, mean, std) for mean, std in normals]
 
     def values(self, codes: Codes, rng: np.random.Generator) -> pd.Series:
-        """Return numbers; missing ones for what is beyond."""
+        """Return numbers; a bound for what is beyond."""
         lows, highs = np.full((2, self.n_codes + 1), np.nan)
+        lows[-2] = highs[-2] = self.edges[-1]
         lows[: self.n_bins], highs[: self.n_bins] = self.edges[:-1], self.edges[1:]
         if self.usual is not None:
             lows[self.n_bins] = highs[self.n_bins] = self.usual
-        return pd.Series(lows[codes] + (highs[codes] - lows[codes]) * rng.random(len(codes)))
+        numbers = lows[codes] + (highs[codes] - lows[codes]) * rng.random(len(codes))
+        return pd.Series(np.rint(numbers) if self.whole else numbers)

@@ -8,7 +8,7 @@ attacker sees the log-densities of the targets. Retraining and unlearning must g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
@@ -45,6 +45,10 @@ class Design:
         inside = rng.random((n_models, len(targets.all))) < 0.5
         others = [rest[rng.random(rest.size) < 0.5].tolist() for _ in range(n_models)]
         return cls(targets, split.public, inside, others)
+
+    def first(self, n_models: int) -> Design:
+        """Return the design of the first models alone."""
+        return replace(self, inside=self.inside[:n_models], others=self.others[:n_models])
 
     def leaving(self, model: int) -> list[int]:
         """Return the targets that a model has, and that are to leave it."""

@@ -41,6 +41,8 @@ class Plan:
     models: int = 32
     targets: int = 40
     pool: int = 2_000
+    #: Models of the synthesiser, the first ones: it takes a minute or more for each; 0 for no attack on it.
+    synthesised: int = 16
     #: Both versions: removals of each kind and size, for what has noise and for what has none; sizes of batches.
     removals: tuple[int, int] = (60, 20)
     batches: tuple[int, ...] = (10, 100)
@@ -63,6 +65,7 @@ class Plan:
         shards: str,
         parts: str | None,
         models: int | None,
+        synthesised: int | None,
         peers: bool,
         environments: Path | None,
         quick: bool,
@@ -84,6 +87,7 @@ class Plan:
             models=models or (16 if quick else cls.models),
             targets=20 if quick else cls.targets,
             pool=1_000 if quick else cls.pool,
+            synthesised=(0 if quick else cls.synthesised) if synthesised is None else synthesised,
             removals=(20, 10) if quick else cls.removals,
             timed=5 if quick else cls.timed,
             releases=1_000 if quick else cls.releases,
@@ -133,7 +137,7 @@ class Plan:
 
     def parameters(self) -> dict[str, Any]:
         """Return what the run depends on."""
-        names = ("names", "epsilons", "shards", "parts", "seeds", "models", "targets", "pool")
+        names = ("names", "epsilons", "shards", "parts", "seeds", "models", "targets", "pool", "synthesised")
         more = ("removals", "batches", "timed", "releases", "quick")
         return {
             **{name: getattr(self, name) for name in (*names, *more)},

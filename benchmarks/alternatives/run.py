@@ -55,7 +55,8 @@ class _Pythons:
         self.smartnoise: Path | None = None
         if plan.peers and "likelihood" in plan.parts:
             self.sdv = python_of(SDV, plan.environments)
-        if any(plan.synthesises(table) for table in plan.tables()) and {"likelihood", "membership"} & {*plan.parts}:
+        asked = "likelihood" in plan.parts or ("membership" in plan.parts and plan.synthesised)
+        if asked and any(plan.synthesises(table) for table in plan.tables()):
             self.smartnoise = python_of(SMARTNOISE, plan.environments)
 
     def synthesisers(self, plan: Plan, table: Table, split: Split, seed: int) -> list[Synthesising]:
@@ -175,7 +176,7 @@ def measure_membership(plan: Plan, pythons: _Pythons, bar: Bar) -> Section:
         f"LiRA on {plan.models} models, each trained on the public sample and half of a pool of {plan.pool:,} records, "
         f"with {plan.targets} targets of each kind in or out at random, which are then removed. The interval is of a "
         "bootstrap over targets; chance is what 95 % of coins tossed again would give, that say nothing of the models; "
-        "ends are means over seeds. "
+        f"ends are means over seeds. MST is attacked with {plan.synthesised} models of the first seed. "
         f"Unlearning and retraining are equal in digests and in log-densities, model by model. {_note(plan)}"
     ]
     section = Section("membership", "Membership after removal", columns, notes=notes)
@@ -197,10 +198,13 @@ def _attacked(
     split = table.split(seed)
     design = Design.of(split, plan.models, plan.targets, plan.pool, seed)
     densities = attack_default(design, seed, step)
-    others: list[Method] = [plan.attacked, *_private(plan, split, seed)]
-    for method in [*others, *pythons.synthesisers(plan, table, split, seed)]:
+    for method in (plan.attacked, *_private(plan, split, seed)):
         densities[method.name] = attack(design, method, seed, step)
-    return {name: successes(design, each, seed) for name, each in densities.items()}
+    found = {name: successes(design, each, seed) for name, each in densities.items()}
+    for synthesiser in pythons.synthesisers(plan, table, split, seed) if plan.synthesised else []:
+        first = design.first(plan.synthesised)
+        found[synthesiser.name] = successes(first, attack(first, synthesiser, seed, step), seed)
+    return found
 
 
 def _membership_row(data: str, method: str, kind: str, found: list[Success]) -> Row:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,8 @@ class Structure:
 
     #: The default network of the public sample.
     circuit: Circuit
+    #: The names of the columns, and how each is coded.
+    columns: list[Any]
     codings: tuple[Coding, ...]
     #: A line of features for each cluster.
     seeds: Codes
@@ -80,7 +83,7 @@ class Structure:
 
     def code(self, frame: pd.DataFrame) -> Coded:
         """Return records in codes."""
-        codes, positions, features = _code(self.codings, frame)
+        codes, positions, features = _code(self.codings, frame[self.columns])
         return Coded(codes, positions, _nearest(features, self.seeds))
 
     @classmethod
@@ -96,7 +99,7 @@ class Structure:
         seeds = np.unique(np.rint(seeds).astype(np.int64), axis=0)
         edges = _forest(_gains(codes, [coding.n_codes for coding in codings]))
         coded = Coded(codes, positions, _nearest(features, seeds))
-        return cls(circuit, codings, seeds, tuple(edges), coded)
+        return cls(circuit, list(public.frame.columns), codings, seeds, tuple(edges), coded)
 
 
 def _code(codings: tuple[Coding, ...], frame: pd.DataFrame) -> tuple[Codes, Floats, Codes]:

@@ -115,12 +115,11 @@ class Synthesising:
         for place, (name, values) in enumerate(like.frame.items()):
             coding, own = self.structure.codings[place], codes[:, place].copy()
             own[own == coding.n_codes] = -1
-            if coding.n_bins == 0 and like.categorical_features == "all":
-                # Such a table has none missing, and no type for one: what nobody knows is the first category.
+            is_whole = pd.api.types.is_integer_dtype(values.dtype)
+            if is_whole:  # it has no word for a missing value, nor for a category that nobody knows
                 own[(own < 0) | (own == coding.n_codes - 1)] = 0
-            columns[name] = coding.values(own, rng)
-            if like.categorical_features == "all":
-                columns[name] = columns[name].astype(values.dtype)
+            column = coding.values(own, rng)
+            columns[name] = column.astype(values.dtype) if is_whole else column
         return Records(pd.DataFrame(columns), like.categorical_features)
 
     def _samples(self, tables: list[Codes], seed: int) -> list[Codes]:
