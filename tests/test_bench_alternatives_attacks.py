@@ -54,9 +54,9 @@ def test_chance_is_chance_and_a_difference_is_found():
 
 def test_chance_keeps_its_promise_over_many_attacks():
     rng = np.random.default_rng(2)
-    hits = [success_of(rng.standard_normal((16, 12)), rng.random((16, 12)) < 0.5, seed) for seed in range(40)]
-    assert sum(each.is_at_chance for each in hits) >= 34
-    assert np.mean([each.auc for each in hits]) == pytest.approx(0.5, abs=0.03)
+    hits = [success_of(rng.standard_normal((16, 12)), rng.random((16, 12)) < 0.5, seed) for seed in range(15)]
+    assert sum(each.is_at_chance for each in hits) >= 11
+    assert np.mean([each.auc for each in hits]) == pytest.approx(0.5, abs=0.05)
 
 
 def test_true_alarms_at_false_ones():

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.alternatives.accounting import DELTA, Vector, noise_scale, release, require_epsilon
+from benchmarks.alternatives.accounting import DELTA, MOST_EPSILON, Vector, noise_scale, release, require_epsilon
 from benchmarks.alternatives.methods import Floats, Trained, circuit_bytes
 from benchmarks.alternatives.released import COUNT, POSITION, Parts, Released
 from benchmarks.alternatives.structure import Edge, Structure
@@ -222,6 +222,25 @@ def _forest(structure: Structure, log_tables: list[Floats], inputs: list[list[In
         else:
             nodes.append(TreeNode(parent, log_table, tuple(own)))
     return product([prune(nodes) for nodes in trees])
+
+
+@dataclass(frozen=True, eq=False)
+class NoiselessTraining:
+    """Trains the same network without noise: how far it is from the default one is not what privacy costs."""
+
+    method: PrivateTraining
+    name: str = "the same network, no noise"
+    acts: bool = True
+
+    @classmethod
+    def of(cls, split: Split, seed: int) -> NoiselessTraining:
+        """Learn the structure for as good as no noise."""
+        return cls(PrivateTraining.of(split, MOST_EPSILON, seed))
+
+    def train(self, records: Records, seed: int) -> Trained:
+        """Count, and release nothing."""
+        parts = self.method.released.parts(self.method.count(records))
+        return PrivateTrained(network(self.method.structure, parts, Noise(0.0, 0.0)))
 
 
 @dataclass(frozen=True)
