@@ -930,6 +930,7 @@ def test_the_library_learns_what_the_theory_says(table, min_rows, order, penalty
     assert_like_reference(spn, dict(enumerate(table.tolist())), is_categorical(table), chosen, table[:5])
 
 
+@pytest.mark.deep
 def test_many_numbers_form_several_blocks_as_the_theory_says():
     table = related_numbers(60, 70, 0, 0.3)
     spn = SPN(min_rows=1000, n_bins=4).fit(table)

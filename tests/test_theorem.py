@@ -118,6 +118,7 @@ def test_revise_operation_is_what_learning_chooses_for_every_pair():
     assert reached == PAIRS_OF_THE_PAPER
 
 
+@pytest.mark.deep
 def test_additions_reach_every_pair_backwards():
     reached = set()
     for setup, _ in random_setups(4000, seed=1):
@@ -128,6 +129,7 @@ def test_additions_reach_every_pair_backwards():
     assert {(new, old) for old, new in reached} == PAIRS_OF_THE_PAPER
 
 
+@pytest.mark.deep
 def test_corrections_and_batches_reach_every_pair_of_operations():
     reached = set()
     for setup, rng in random_setups(6000, seed=2):
