@@ -38,7 +38,11 @@ def synthesise(codes: Codes, request: dict[str, Any]) -> Codes:
     transformer.fit(public)
     synthesizer = MSTSynthesizer(epsilon=request["epsilon"], delta=request["delta"])
     synthesizer.fit(pd.DataFrame(codes, columns=public.columns), transformer=transformer)
-    samples: Codes = synthesizer.sample(request["n_samples"]).to_numpy(np.int64)
+    # One row independently of the others. What `synthesizer.sample` calls goes through the rows of a parent's value in
+    # their order, the same for each child, and so the children of one parent depend on each other far too much.
+    drawn = synthesizer.synthesizer.synthetic_data(rows=request["n_samples"], method="sample")
+    rows = synthesizer.undo_compress_fn(drawn).df.itertuples(index=False, name=None)
+    samples: Codes = transformer.inverse_transform(rows).to_numpy(np.int64)
     return samples
 
 
