@@ -5,14 +5,12 @@ import os
 import sqlite3
 import threading
 import time
-from functools import partial
 
 import pyarrow as pa
 import pytest
-from argon2 import PasswordHasher
 from prometheus_client.parser import text_string_to_metric_families
 
-from services import GROUND, PASSWORD, TABLE, make_vault, opened
+from services import GROUND, PASSWORD, QUICK, TABLE, make_vault, opened
 from unlearnspn.certificates import Action
 from unlearnspn.service import attempts, sessions, tokens
 from unlearnspn.service.accounts import Accounts
@@ -37,8 +35,6 @@ from unlearnspn.service.tokens import Tokens
 from unlearnspn.vault import Wish
 from vault_states import people
 
-#: A hash that takes no time.
-QUICK = partial(PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
 ANOTHER = "another horse battery"
 
 

@@ -24,8 +24,9 @@ _TABLE = "table"
 
 
 def read(path: Path, types: dict[str, str]) -> pd.DataFrame:
-    """Read a table, bit by bit what was written; no word stands for a missing value."""
-    return pd.read_csv(path, dtype=types, keep_default_na=False, float_precision="round_trip")
+    """Read a table, bit by bit what was written; no word stands for a missing value, but a number may be missing."""
+    missing = {name: [""] for name, type in types.items() if type != "str"}
+    return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=missing, float_precision="round_trip")
 
 
 def describe(types: dict[str, str]) -> dict[str, Any]:
