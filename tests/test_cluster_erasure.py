@@ -101,7 +101,15 @@ def assert_nothing_remains(client, spn, folder, names):
     assert found_here(client, spn, names) == set()
 
 
-@pytest.mark.parametrize("how", ["alone", "with others", "corrected", "learned later"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "alone",
+        pytest.param("with others", marks=pytest.mark.deep),
+        "corrected",
+        pytest.param("learned later", marks=pytest.mark.deep),
+    ],
+)
 def test_nothing_remains_of_a_record_that_left(client, tmp_path, how):
     table, one, both = planted()
     spn = fit_from_files(table if how == "learned later" else both, tmp_path / "table")
