@@ -17,11 +17,11 @@ _BARS_WIDTH = 0.8
 _HEIGHT = 4.0
 
 
-def panels(number: int, title: str, width: float = 4.6) -> tuple[Picture, list[Axes]]:
-    """Return a picture with so many panels side by side."""
-    picture = Picture(figsize=(width * number, _HEIGHT), layout="constrained", dpi=150)
+def panels(number: int, title: str, width: float = 4.6, lines: int = 1) -> tuple[Picture, list[Axes]]:
+    """Return a picture with so many panels side by side, in one line or several below each other."""
+    picture = Picture(figsize=(width * number, _HEIGHT * lines), layout="constrained", dpi=150)
     picture.suptitle(title, color=INK, fontsize=12, x=0.01, ha="left")
-    axes = [picture.add_subplot(1, number, place + 1) for place in range(number)]
+    axes = [picture.add_subplot(lines, number, place + 1) for place in range(lines * number)]
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=8, colors=INK)

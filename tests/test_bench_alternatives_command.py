@@ -61,6 +61,7 @@ def test_a_tiny_run(monkeypatch):
     for kind in ("ordinary", "planted outliers", "rare categories"):
         ours, retrained = (attacked[name, kind] for name in ("SPN.unlearn", "retraining"))
         assert {**ours, "method": ""} == {**retrained, "method": ""}
+        assert 0.0 <= ours["tpr_at_0.001"] <= ours["tpr_at_0.5"] <= 1.0
     (bound,) = sections["epsilon"]["rows"]
     assert bound["gaussian"]["reached"]
     assert "left out: MST and SDMetrics, as asked for" in " ".join(result.output.split())

@@ -14,8 +14,9 @@ from benchmarks.alternatives.methods import Floats
 
 Mask = npt.NDArray[np.bool_]
 
-#: The share of false alarms at which true ones are counted.
+#: The share of false alarms at which true ones are counted, and those of the curve.
 FALSE_ALARMS = 0.01
+CURVE = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _RESAMPLES, _CONFIDENCE = 200, 0.95
 _TAILS = (0.025, 0.975)
 #: Of log-densities, where the other models agree on all of them.
@@ -36,6 +37,8 @@ class Success:
     chance_high: float
     #: 95 % of the shares found are at most this then.
     chance_tpr: float
+    #: The share found at each of the shares of false alarms of the curve.
+    roc: tuple[float, ...]
 
     @property
     def is_at_chance(self) -> bool:
@@ -56,7 +59,9 @@ def success_of(densities: Floats, inside: Mask, seed: int) -> Success:
     low, high = np.quantile(resampled, _TAILS).tolist()
     chance_low, chance_high = np.quantile([_auc(*each) for each in by_chance], _TAILS).tolist()
     chance_tpr = float(np.quantile([_alarms(*each) for each in by_chance], _CONFIDENCE))
-    return Success(_auc(inside, scores), low, high, _alarms(inside, scores), chance_low, chance_high, chance_tpr)
+    roc = tuple(_alarms(inside, scores, share) for share in CURVE)
+    auc, tpr = _auc(inside, scores), _alarms(inside, scores)
+    return Success(auc, low, high, tpr, chance_low, chance_high, chance_tpr, roc)
 
 
 def _auc(inside: Mask, scores: Floats) -> float:
@@ -68,8 +73,17 @@ def _auc(inside: Mask, scores: Floats) -> float:
     return float(above / (n_inside * (inside.size - n_inside)))
 
 
-def _alarms(inside: Mask, scores: Floats) -> float:
-    return true_alarms(inside.ravel(), scores.ravel())
+def _alarms(inside: Mask, scores: Floats, false_alarms: float = FALSE_ALARMS) -> float:
+    return true_alarms(inside.ravel(), scores.ravel(), false_alarms)
+
+
+def roc_key(false_alarms: float) -> str:
+    """Return under which key results have the share found at a share of false alarms.
+
+    >>> roc_key(0.01)
+    'tpr_at_0.01'
+    """
+    return f"tpr_at_{false_alarms:g}"
 
 
 def true_alarms(inside: Mask, scores: Floats, false_alarms: float = FALSE_ALARMS) -> float:

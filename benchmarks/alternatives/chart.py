@@ -7,21 +7,30 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 
-from benchmarks.charts import COLOURS, linear_scale, panels, value_of
+from benchmarks.alternatives.attack_scores import CURVE, FALSE_ALARMS, roc_key
+from benchmarks.alternatives.targets import OUTLIERS
+from benchmarks.charts import COLOURS, linear_scale, log_scale, panels, value_of
 from benchmarks.reports import Report, Row, Section
+
+#: Below, shares are drawn at the border.
+_LEAST_SHARE = 1e-3
 
 
 def draw(report: Report) -> Picture:
-    """Draw a panel for each table: held-out log-likelihood against what the attack finds, a mark for each method."""
+    """Draw two panels for each table: likelihood against what the attack finds, and the attack's curve."""
     likelihood, membership = _rows(report.section("likelihood")), _rows(report.section("membership"))
     names = list(dict.fromkeys(str(row["data"]) for row in [*likelihood, *membership]))
     title = "Held-out log-likelihood against membership after removal (up and left is better)"
-    picture, axes = panels(max(1, len(names)), title, width=5.2)
-    for ax, name in zip(axes, names, strict=False):
-        own = [[row for row in rows if row["data"] == name] for rows in (likelihood, membership)]
-        _draw_table(ax, *own)
-        linear_scale(ax, name, "nats per row")
-        ax.set_xlabel("true positives at 1 % false ones, the worst kind of targets", fontsize=8.5)
+    picture, axes = panels(max(1, len(names)), title, width=5.2, lines=2)
+    for place, name in enumerate(names):
+        above, below = axes[place], axes[place + len(names)]
+        own, attacked = ([row for row in rows if row["data"] == name] for rows in (likelihood, membership))
+        _draw_worth(above, own, attacked)
+        linear_scale(above, name, "nats per row")
+        above.set_xlabel("true positives at 1 % false ones, the worst kind of targets", fontsize=8.5)
+        _draw_curves(below, [row for row in attacked if row["kind"] == OUTLIERS])
+        log_scale(below, f"{name}, {OUTLIERS}", "true positives")
+        below.set_xlabel("false positives", fontsize=8.5)
     return picture
 
 
@@ -29,7 +38,7 @@ def _rows(section: Section | None) -> list[Row]:
     return [] if section is None else section.rows
 
 
-def _draw_table(ax: Axes, likelihood: list[Row], membership: list[Row]) -> None:
+def _draw_worth(ax: Axes, likelihood: list[Row], membership: list[Row]) -> None:
     densities = {str(row["method"]): value_of(row.get("density")) for row in likelihood}
     worst: dict[str, float] = {}
     for row in membership:
@@ -39,9 +48,24 @@ def _draw_table(ax: Axes, likelihood: list[Row], membership: list[Row]) -> None:
     ours = densities.get("SPN.unlearn", math.nan)
     places = {name: densities.get(name.removesuffix(", unsliced"), ours) for name in worst}
     for number, (name, density) in enumerate(places.items()):
-        marker = "osD^v"[number // len(COLOURS) % 5]
-        ax.plot(worst[name], density, marker, color=COLOURS[number % len(COLOURS)], markersize=7, label=name)
-    ax.axvline(0.01, color="#999999", linestyle="dotted", linewidth=1.0)
+        ax.plot(worst[name], density, _marker(number), color=_colour(number), markersize=7, label=name)
+    ax.axvline(FALSE_ALARMS, color="#999999", linestyle="dotted", linewidth=1.0)
     ax.margins(0.12)
     if places:
         ax.legend(fontsize=6, frameon=False, loc="best")
+
+
+def _draw_curves(ax: Axes, rows: list[Row]) -> None:
+    for number, row in enumerate(rows):
+        shares = [max(value_of(row[roc_key(share)]), _LEAST_SHARE) for share in CURVE]
+        ax.plot(CURVE, shares, f"-{_marker(number)}", color=_colour(number), markersize=3, linewidth=1.0)
+    ax.plot(CURVE, CURVE, color="#999999", linestyle="dotted", linewidth=1.0)
+    ax.set_xscale("log")
+
+
+def _marker(number: int) -> str:
+    return "osD^v"[number // len(COLOURS) % 5]
+
+
+def _colour(number: int) -> str:
+    return COLOURS[number % len(COLOURS)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.alternatives.accounting import DELTA, epsilon_of, require_opendp
-from benchmarks.alternatives.attack_scores import Success
+from benchmarks.alternatives.attack_scores import CURVE, Success, roc_key
 from benchmarks.alternatives.both_versions import Found, Trial, compare
 from benchmarks.alternatives.canary import bound_epsilon
 from benchmarks.alternatives.costs import Costs, measure_costs
@@ -212,6 +212,7 @@ def _attacked(
 
 def _membership_row(data: str, method: str, kind: str, found: list[Success]) -> Row:
     means = {key: fmean(getattr(each, key) for each in found) for key in _MEANS}
+    curve = {roc_key(share): fmean(each.roc[place] for each in found) for place, share in enumerate(CURVE)}
     return {
         "data": data,
         "method": method,
@@ -220,6 +221,7 @@ def _membership_row(data: str, method: str, kind: str, found: list[Success]) -> 
         "by_chance": f"{means['chance_low']:.2f} to {means['chance_high']:.2f}",
         "auc": Figure.of([each.auc for each in found]),
         **means,
+        **curve,
         "tpr": Figure.of([each.tpr for each in found]),
         "at_chance": f"{sum(each.is_at_chance for each in found)} of {len(found)}",
     }
