@@ -25,6 +25,8 @@ from benchmarks.peers.environment import SDV
 PARTS = ("likelihood", "costs", "membership", "versions", "epsilon")
 #: The synthesiser takes long, and longer for more columns: it is asked with one ε, on tables of so many at most.
 SYNTHESISER_EPSILON, _SYNTHESISER_COLUMNS = 1.0, 20
+#: It is attacked where columns have so many codes in all at most: where they have more, each model takes minutes.
+MOST_CODES = 64
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Plan:
     models: int = 32
     targets: int = 40
     pool: int = 2_000
-    #: Models of the synthesiser, the first ones: it takes a minute or more for each; 0 for no attack on it.
+    #: Models of the synthesiser that are attacked, the first ones; 0 for no attack on it.
     synthesised: int = 16
     #: Both versions: removals of each kind and size, for what has noise and for what has none; sizes of batches.
     removals: tuple[int, int] = (60, 20)

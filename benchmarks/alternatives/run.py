@@ -15,7 +15,7 @@ from benchmarks.alternatives.costs import Costs, measure_costs
 from benchmarks.alternatives.likelihood import mean_log_density, quality_of_samples
 from benchmarks.alternatives.membership import Design, attack, attack_default, successes
 from benchmarks.alternatives.methods import KEEPING, RETRAINING, UNLEARNING, Method, Trained
-from benchmarks.alternatives.plan import SYNTHESISER_EPSILON, Plan
+from benchmarks.alternatives.plan import MOST_CODES, SYNTHESISER_EPSILON, Plan
 from benchmarks.alternatives.private_network import NoiselessTraining, PrivateTraining, PublicTraining
 from benchmarks.alternatives.released import COUNT
 from benchmarks.alternatives.sisa import Sisa
@@ -178,7 +178,8 @@ def measure_membership(plan: Plan, pythons: _Pythons, bar: Bar) -> Section:
         f"LiRA on {plan.models} models, each trained on the public sample and half of a pool of {plan.pool:,} records, "
         f"with {plan.targets} targets of each kind in or out at random, which are then removed. The interval is of a "
         "bootstrap over targets; chance is what 95 % of coins tossed again would give, that say nothing of the models; "
-        f"ends are means over seeds. MST is attacked with {plan.synthesised} models of the first seed. "
+        f"ends are means over seeds. MST is attacked with {plan.synthesised} models of the first seed, where columns "
+        f"have {MOST_CODES} codes in all at most. "
         f"Unlearning and retraining are equal in digests and in log-densities, model by model. {_note(plan)}"
     ]
     section = Section("membership", "Membership after removal", columns, notes=notes)
@@ -204,7 +205,9 @@ def _attacked(
     for method in others:
         densities[method.name] = attack(design, method, seed, step)
     found = {name: successes(design, each, seed) for name, each in densities.items()}
-    for synthesiser in pythons.synthesisers(plan, table, split, seed) if plan.synthesised else []:
+    for synthesiser in pythons.synthesisers(plan, table, split, seed):
+        if not plan.synthesised or sum(synthesiser.structure.n_codes) > MOST_CODES:
+            continue
         first = design.first(plan.synthesised)
         found[synthesiser.name] = successes(first, attack(first, synthesiser, seed, step), seed)
     return found
