@@ -6,7 +6,7 @@ import matplotlib.image
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.alternatives import Plan
+from benchmarks.alternatives import Plan, attack_scores
 from benchmarks.alternatives.tables import Records
 from benchmarks.commands import app
 from benchmarks.peers.environment import EnvironmentFailed
@@ -35,6 +35,7 @@ def invoke(*arguments):
 def test_a_tiny_run(monkeypatch):
     for name, value in {"targets": 6, "removals": (4, 2), "batches": (5,), "timed": 2, "releases": 200}.items():
         monkeypatch.setattr(Plan, name, value)
+    monkeypatch.setattr(attack_scores, "_RESAMPLES", 20)
     of = Plan.of
 
     def smaller(*options):

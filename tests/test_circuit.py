@@ -140,7 +140,7 @@ def test_deep_circuits_need_no_recursion():
 # -- derivation ------------------------------------------------------------------------------------------------------
 
 
-@laws(40)
+@laws(20)
 @given(model=random_models())
 def test_nothing_that_needs_no_unit_is_left(model):
     layout = model.circuit.layout
@@ -162,7 +162,7 @@ def test_nothing_that_needs_no_unit_is_left(model):
     assert variables == set(range(len(model.names)))
 
 
-@laws(30)
+@laws(15)
 @given(model=random_models())
 def test_the_circuit_is_the_network(model):
     """Weights, scopes and leaves, read from the network by hand."""

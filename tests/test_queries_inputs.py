@@ -129,7 +129,7 @@ def test_chunks_change_nothing(table, monkeypatch):
         spn.score_samples(rows.assign(x0=np.where(np.arange(1000) == 999, np.inf, 0.0)))
 
 
-@laws(25)
+@laws(12)
 @given(model=random_models())
 def test_rows_of_random_models_are_scored_alone_and_together_alike(model):
     rows = model.rows(model.rng(), 20)

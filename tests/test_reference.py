@@ -149,7 +149,7 @@ def records_of(sequence, held):
 @pytest.mark.filterwarnings("ignore::unlearnspn.errors.IdentifyingColumnWarning")
 @pytest.mark.parametrize("sort", SORTS)
 @settings(
-    max_examples=N_TABLES or 60,
+    max_examples=N_TABLES or 20,
     derandomize=not N_TABLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
