@@ -170,7 +170,7 @@ def measure_membership(plan: Plan, pythons: _Pythons, bar: Bar) -> Section:
         Column("auc", "AUC", 3),
         Column("interval", "95 %"),
         Column("by_chance", "by chance"),
-        Column("at_chance", "seeds\nat chance"),
+        Column("at_chance", "at\nchance"),
         Column("tpr", "TPR at\n1 % FPR", 3),
         Column("chance_tpr", "by chance\nat most", 3),
     ]
