@@ -128,7 +128,9 @@ def test_service(monkeypatch):
     output, sections = run("service", "--seconds", "1", "--clients", "2")
     quiet, busy, removals = sections["load"]["rows"]
     assert all(row["failed"]["value"] == row["wrong"]["value"] == 0 for row in (quiet, busy))
-    assert all(row["number"] > 0 and 0 < row["median_ms"] <= row["p99_ms"] for row in (quiet, busy, removals))
+    assert all(row["number"] > 1 for row in (quiet, busy))
+    assert removals["number"] > 0  # on a slow machine one is all that a second has
+    assert all(0 < row["median_ms"] <= row["p99_ms"] for row in (quiet, busy, removals))
     assert 0 < busy["growth"]["value"] == busy["mib"] / quiet["mib"]
     assert "2 clients score 10 rows at a time; 300 records in the vault" in output
 
