@@ -191,7 +191,7 @@ def vault(
 
 @app.command()
 def service(
-    seconds: Annotated[float | None, typer.Option(min=1.0, help="Of each phase. [default: 30, quick: 2]")] = None,
+    seconds: Annotated[float | None, typer.Option(min=1.0, help="Of each phase. [default: 60, quick: 2]")] = None,
     clients: Annotated[int | None, typer.Option(min=1, max=256, help="How many score. [default: 32]")] = None,
     quick: Quick = False,
     json: Json = None,

@@ -16,6 +16,9 @@ from benchmarks.datasets import ADULT, FLIGHTS
 from benchmarks.first_use import process
 from benchmarks.first_use.python import Python
 from benchmarks.peers.environment import EnvironmentFailed
+from benchmarks.service.compared import Answer, EachAnswer
+from benchmarks.service.loads import Removal
+from benchmarks.service.wrk import Wrk
 from unlearnspn.cli import app as command_line
 
 runner = CliRunner(env={"COLUMNS": "120", "TERM": "dumb", "FORCE_COLOR": None, "GITHUB_ACTIONS": None})
@@ -124,15 +127,44 @@ def test_vault(folder, monkeypatch):
 
 
 def test_service(monkeypatch):
-    monkeypatch.setattr(service.Plan, "of", lambda seconds, clients, quick: service.Plan(300, 4, clients, seconds))
-    output, sections = run("service", "--seconds", "1", "--clients", "2")
-    quiet, busy, removals = sections["load"]["rows"]
-    assert all(row["failed"]["value"] == row["wrong"]["value"] == 0 for row in (quiet, busy))
-    assert all(row["number"] > 1 for row in (quiet, busy))
-    assert removals["number"] > 0  # on a slow machine one is all that a second has
-    assert all(0 < row["median_ms"] <= row["p99_ms"] for row in (quiet, busy, removals))
-    assert 0 < busy["growth"]["value"] == busy["mib"] / quiet["mib"]
+    plan = service.Plan(300, 4, clients=2, seconds=1.0, by_wrk=Wrk.is_here())
+    monkeypatch.setattr(service.Plan, "of", lambda *options: plan)
+    output, sections = run("service")
+    assert list(sections) == ["compared", "wrk"][: 1 + plan.by_wrk]
+    for section in sections.values():
+        quiet, busy, removals = section["rows"]
+        assert all(row["failed"]["value"] == row["wrong"]["value"] == 0 for row in (quiet, busy))
+        assert all(row["number"] > 1 for row in (quiet, busy))
+        assert removals["number"] > 0  # on a slow machine one is all that a second has
+        assert all(0 < row["median_ms"] <= row["p99_ms"] for row in (quiet, busy, removals))
+        assert 0 < busy["growth"]["value"] == busy["mib"] / quiet["mib"]
     assert "2 clients score 10 rows at a time; 300 records in the vault" in output
+
+
+def test_service_without_wrk(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    plan = service.Plan.of(None, None, quick=True)
+    assert not plan.by_wrk
+    assert "wrk" in plan.left_out[0]
+
+
+def test_wrong_answers_of_the_service_are_counted():
+    states = [[-1.0, None], [-2.0, None], [-3.0, None]]
+    removals = [Removal("a", 10.0, 11.0), Removal("b", 20.0, 21.0)]
+    answers = [
+        Answer(1.0, 2.0, [-1.0, None]),
+        Answer(10.5, 10.6, [-2.0, None]),
+        Answer(12.0, 13.0, [-1.0, None]),  # after the first removal has returned
+        Answer(14.0, 15.0, [-2.5, None]),  # of no state
+        Answer(22.0, 23.0, None),
+    ]
+    compared = EachAnswer(answers)
+    assert (compared.number, compared.failed, compared.count_wrong(removals, states)) == (5, 1, 2)
+    figures = '{"number": 9, "span_us": 2000000, "median_us": 1500, "p99_us": 4000, "failed": 3}'
+    bodies = [json.dumps({"log_densities": each}) for each in ([-3.0, None], [-2.5, None])]
+    by_wrk = Wrk().read("\n".join(["Running 2s test", "-- for the benchmark --", figures, *bodies, ""]))
+    assert (by_wrk.number, by_wrk.span, by_wrk.median_ms, by_wrk.p99_ms) == (9, 2.0, 1.5, 4.0)
+    assert (by_wrk.failed, by_wrk.count_wrong(removals, states)) == (3, 1)
 
 
 def test_first_use(monkeypatch):

@@ -1,6 +1,7 @@
 """Clients in a process of their own: each asks for the same scores again and again, on one connection.
 
-`python -m benchmarks.service.clients HOST PORT TOKEN CLIENTS SECONDS < BODY` prints a line of JSON for each answer.
+`python -m benchmarks.service.clients HOST PORT TOKEN BODY CLIENTS SECONDS` prints a list of all answers as JSON. BODY
+names the file that holds the body of the request.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import json
 import sys
 import time
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from threading import Thread
 
-from benchmarks.service.answers import Answer
+from benchmarks.service.compared import Answer
+from benchmarks.service.loads import Target
 
 
-def ask(host: str, port: int, token: str, body: bytes, until: float, answers: list[Answer]) -> None:
+def ask(target: Target, body: bytes, until: float, answers: list[Answer]) -> None:
     """Ask until it is time."""
-    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
-    connection = HTTPConnection(host, port, timeout=30)
+    headers = {"authorization": f"Bearer {target.token}", "content-type": "application/json"}
+    connection = HTTPConnection(target.host, target.port, timeout=30)
     while (asked := time.monotonic()) < until:
         densities = None
         try:
@@ -31,11 +34,12 @@ def ask(host: str, port: int, token: str, body: bytes, until: float, answers: li
     connection.close()
 
 
-def main(host: str, port: str, token: str, clients: str, seconds: str) -> None:
+def main(host: str, port: str, token: str, body: str, clients: str, seconds: str) -> None:
     """Ask with many clients at the same time, and print all answers."""
-    body, until = sys.stdin.buffer.read(), time.monotonic() + float(seconds)
-    by_client: list[list[Answer]] = [[] for _ in range(int(clients))]
-    threads = [Thread(target=ask, args=(host, int(port), token, body, until, answers)) for answers in by_client]
+    target = Target(host, int(port), token, Path(body), int(clients))
+    content, until = target.body.read_bytes(), time.monotonic() + float(seconds)
+    by_client: list[list[Answer]] = [[] for _ in range(target.clients)]
+    threads = [Thread(target=ask, args=(target, content, until, answers)) for answers in by_client]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -11,8 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,59 +18,70 @@ from subprocess import PIPE
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import httpx2
 import numpy as np
 
 from benchmarks.figures import Figure, at_most
 from benchmarks.progress import Bar
 from benchmarks.reports import Column, Row, Section
-from benchmarks.service.answers import Answer, read_answers
+from benchmarks.service.compared import Compared
+from benchmarks.service.loads import Answered, Load, Removal, States, Target
 from benchmarks.service.plan import Plan
-from unlearnspn import Vault
+from benchmarks.service.removals import expected, remove
+from benchmarks.service.wrk import Wrk
 
 NAME = "service"
 
 #: Where `benchmarks` lies, for processes that import it.
 _ROOT = Path(__file__).parents[2]
 _ADDRESS = re.compile(r"http://([0-9.]+):([0-9]+) serves")
-#: How much the memory may grow from the end of the first phase to that of the second.
+#: How much the memory may grow from the end of the phase without removals to that of the phase with them.
 GROWTH = at_most(1.1)
 
 
-class Removal(NamedTuple):
-    """A removal, and when it was asked for and answered."""
+class Phase(NamedTuple):
+    """What a load was answered, the removals meanwhile, and the memory of the service at the end, in MiB."""
 
-    record: str
-    asked: float
-    answered: float
+    answered: Answered
+    removals: list[Removal]
+    mib: float
 
 
 def measure(plan: Plan, bar: Bar) -> Iterator[Section]:
-    """Put load on the service twice: without removals, and with them."""
-    bar.begin("service", 4)
+    """Put each load on the service twice: without removals, and with them."""
+    loads: list[Load] = [Compared(), *([Wrk()] if plan.by_wrk else [])]
+    bar.begin("service", 2 + 2 * len(loads))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "people.uspn"
         records = _make(path, plan)
+        asked, leaving = records[: plan.rows_asked], [record["id"] for record in records[plan.rows_asked :]]
+        body = Path(folder) / "body.json"
+        body.write_text(json.dumps({"records": asked}), "utf-8")
         shutil.copytree(folder, Path(folder) / "copy", ignore=shutil.ignore_patterns("copy"))
         token = _make_token(path)
         bar.step()
+        phases: list[tuple[Phase, Phase]] = []
         with _serving(path) as (host, port, process):
-            load = _Load(host, port, token, records[: plan.rows_asked], plan)
-            load.run(seconds=1.0)  # who asks first waits for imports, too
-            quiet, _ = load.run()
-            before = _resident(process.pid)
-            bar.step()
-            busy, removals = load.run([record["id"] for record in records[plan.rows_asked :]])
-            after = _resident(process.pid)
-            bar.step()
-        states = _expected(Path(folder) / "copy" / path.name, records[: plan.rows_asked], removals)
+            service = _Service(Target(host, port, token, body, plan.clients), process.pid, plan)
+            service.ask(Compared(), seconds=1.0)  # who asks first waits for imports, too
+            for load in loads:
+                quiet = service.ask(load)
+                bar.step()
+                busy = service.ask(load, leaving)
+                phases.append((quiet, busy))
+                leaving = leaving[len(busy.removals) :]
+                bar.step()
+        removals = [removal for _, busy in phases for removal in busy.removals]
+        states = expected(Path(folder) / "copy" / path.name, asked, removals)
         bar.step()
-    yield _section(quiet, busy, removals, states, before, after, plan)
+    for load, (quiet, busy) in zip(loads, phases, strict=True):
+        yield _section(load, quiet, busy, states, plan)
+        states = states[len(busy.removals) :]
 
 
 def _make(path: Path, plan: Plan) -> list[dict[str, Any]]:
     """Make a vault, and return its records as JSON values."""
     from benchmarks.generated import generate  # noqa: PLC0415  # clients, who need nothing of it, start faster
+    from unlearnspn import Vault  # noqa: PLC0415
 
     table = generate(plan.n_rows, plan.n_columns).frame
     table.insert(0, "id", [f"c-{number}" for number in range(len(table))])
@@ -107,76 +116,22 @@ def _serving(path: Path) -> Iterator[tuple[str, int, subprocess.Popen[str]]]:
             process.terminate()
 
 
-class _Load:
-    """Clients that score, and perhaps one that removes."""
+class _Service:
+    """A service that runs and can be asked."""
 
-    def __init__(self, host: str, port: int, token: str, rows: list[dict[str, Any]], plan: Plan) -> None:
-        self._command = [sys.executable, "-m", "benchmarks.service.clients", host, str(port), token, str(plan.clients)]
-        self._url, self._token, self._plan = f"http://{host}:{port}/api/v1", token, plan
-        self._body = json.dumps({"records": rows})
+    def __init__(self, target: Target, process_id: int, plan: Plan) -> None:
+        self._target, self._process_id, self._plan = target, process_id, plan
 
-    def run(self, leaving: list[str] | None = None, seconds: float | None = None) -> tuple[list[Answer], list[Removal]]:
+    def ask(self, load: Load, leaving: list[str] | None = None, seconds: float | None = None) -> Phase:
         """Ask for some seconds; meanwhile remove records one by one if there are any to be removed."""
-        command = [*self._command, str(seconds or self._plan.seconds)]
-        with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True, cwd=_ROOT) as clients:
-            assert clients.stdin is not None
-            clients.stdin.write(self._body)
-            clients.stdin.close()
-            clients.stdin = None
-            removals = [] if leaving is None else self._remove(leaving)
-            printed, _ = clients.communicate()
-        return read_answers(printed), removals
-
-    def _remove(self, leaving: list[str]) -> list[Removal]:
-        until = time.monotonic() + self._plan.seconds
-        removals: list[Removal] = []
-        headers = {"authorization": f"Bearer {self._token}"}
-        with httpx2.Client(base_url=self._url, headers=headers, timeout=60) as client:
-            while time.monotonic() < until:
-                record, asked = leaving[len(removals)], time.monotonic()
-                body = {"ids": [record], "request_id": f"r-{len(removals)}", "ground": "Art. 17(1)(b)"}
-                client.post("/removals", json=body).raise_for_status()
-                removals.append(Removal(record, asked, time.monotonic()))
-                time.sleep(self._plan.pause)
-        return removals
+        seconds = seconds or self._plan.seconds
+        with subprocess.Popen(load.command(self._target, seconds), stdout=PIPE, text=True, cwd=_ROOT) as asking:
+            removals = remove(self._target, leaving, seconds, self._plan.pause) if leaving else []
+            printed, _ = asking.communicate()
+        return Phase(load.read(printed), removals, _resident(self._process_id))
 
 
-def _expected(path: Path, rows: list[dict[str, Any]], removals: list[Removal]) -> list[list[float]]:
-    """Return what the rows' log-densities are before, between and after some removals."""
-    from unlearnspn.exchange.tables import options_for, rows_for  # noqa: PLC0415
-    from unlearnspn.sources import Options, read_json  # noqa: PLC0415
-
-    states = []
-    with Vault.open(path, write=True) as vault:
-        for removal in [None, *removals]:
-            if removal is not None:
-                vault.unlearn([removal.record])
-            circuit = vault.circuit_
-            table, _ = rows_for(circuit, read_json(rows, options_for(circuit, Options())))
-            states.append(circuit.score_samples(table).tolist())
-    return states
-
-
-def count_wrong(answers: list[Answer], removals: list[Removal], states: list[list[float]]) -> int:
-    """Return how many answers are those of no state that there was between question and answer."""
-    done, begun = [each.answered for each in removals], [each.asked for each in removals]
-    wrong = 0
-    for answer in answers:
-        if answer.densities is not None:
-            first, last = bisect_left(done, answer.asked), bisect_right(begun, answer.answered)
-            wrong += answer.densities not in states[first : last + 1]
-    return wrong
-
-
-def _section(
-    quiet: list[Answer],
-    busy: list[Answer],
-    removals: list[Removal],
-    states: list[list[float]],
-    before: float,
-    after: float,
-    plan: Plan,
-) -> Section:
+def _section(load: Load, quiet: Phase, busy: Phase, states: States, plan: Plan) -> Section:
     columns = [
         Column("what", "what"),
         Column("number", "answers"),
@@ -188,34 +143,36 @@ def _section(
         Column("mib", "memory\nMiB", 0),
         Column("growth", "growth", 2),
     ]
-    title = f"{plan.clients} clients score {plan.rows_asked} rows at a time; {plan.n_rows:,} records in the vault"
-    section = Section("load", title, columns)
-    section.rows.append(_row("scores", quiet, count_wrong(quiet, [], states), before))
-    row = _row("scores, with removals", busy, count_wrong(busy, removals, states), after)
-    section.rows.append(row | {"growth": Figure(after / before, None, GROWTH)})
-    seconds = [removal.answered - removal.asked for removal in removals]
-    section.rows.append(_times("removals, with certificates", seconds, plan.seconds))
-    section.notes.append("every answer is compared, to the last bit, with the states between its question and its end")
+    asked = f"{plan.clients} clients score {plan.rows_asked} rows at a time; {plan.n_rows:,} records in the vault"
+    section = Section(load.key, f"{load.title}: {asked}", columns, notes=[load.note])
+    section.rows.append(_scores("scores", quiet, states[:1]))
+    row = _scores("scores, with removals", busy, states[: len(busy.removals) + 1])
+    section.rows.append(row | {"growth": Figure(busy.mib / quiet.mib, None, GROWTH)})
+    section.rows.append(_removals(busy.removals, plan.seconds))
     return section
 
 
-def _row(what: str, answers: list[Answer], wrong: int, mib: float) -> Row:
-    span = max(answer.answered for answer in answers) - min(answer.asked for answer in answers)
-    failed = sum(answer.densities is None for answer in answers)
-    none = at_most(0.0)
-    return _times(what, [answer.answered - answer.asked for answer in answers], span) | {
-        "failed": Figure(failed, None, none),
-        "wrong": Figure(wrong, None, none),
-        "mib": mib,
+def _scores(what: str, phase: Phase, states: States) -> Row:
+    answered, none = phase.answered, at_most(0.0)
+    return {
+        "what": what,
+        "number": answered.number,
+        "rate": answered.number / answered.span,
+        "median_ms": answered.median_ms,
+        "p99_ms": answered.p99_ms,
+        "failed": Figure(answered.failed, None, none),
+        "wrong": Figure(answered.count_wrong(phase.removals, states), None, none),
+        "mib": phase.mib,
     }
 
 
-def _times(what: str, seconds: list[float], span: float) -> Row:
-    median, p99 = (1e3 * np.quantile(seconds, [0.5, 0.99])).tolist()
+def _removals(removals: list[Removal], seconds: float) -> Row:
+    lasted = [removal.answered - removal.asked for removal in removals]
+    median, p99 = (1e3 * np.quantile(lasted, [0.5, 0.99])).tolist()
     return {
-        "what": what,
-        "number": len(seconds),
-        "rate": len(seconds) / span,
+        "what": "removals, with certificates",
+        "number": len(removals),
+        "rate": len(removals) / seconds,
         "median_ms": median,
         "p99_ms": p99,
     }
