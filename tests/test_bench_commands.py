@@ -62,6 +62,7 @@ def test_scale():
     assert_drawn("scale")
 
 
+@pytest.mark.deep
 def test_cluster(monkeypatch):
     pytest.importorskip("distributed")
     in_a_new_process = cluster.run._in_a_new_process
@@ -195,6 +196,7 @@ def test_a_fresh_process():
         Python(None).command("nonsense")
 
 
+@pytest.mark.deep
 def test_cluster_exactness(monkeypatch):
     monkeypatch.setattr(cluster_exactness, "_NAMES", ("breast_cancer",))
     monkeypatch.setattr(cluster_exactness, "Plan", partial(cluster_exactness.Plan, workers=(1,), partitions=(5,)))

@@ -106,7 +106,7 @@ def assert_nothing_remains(client, spn, folder, names):
     [
         "alone",
         pytest.param("with others", marks=pytest.mark.deep),
-        "corrected",
+        pytest.param("corrected", marks=pytest.mark.deep),
         pytest.param("learned later", marks=pytest.mark.deep),
     ],
 )

@@ -144,19 +144,19 @@ def test_codes_are_given_out_anew_among_many_numbers():
     assert_like_local(Case(replace(sequence, categorical=[True, True])))
 
 
-@examples(100)
+@examples(50)
 @given(sequences())
 def test_sequences(sequence):
     assert_like_local(Case(sequence))
 
 
-@examples(6)
+@examples(3)
 @given(large_sequences())
 def test_large_sequences(sequence):
     assert_like_local(Case(sequence))
 
 
-@examples(30)
+@examples(15)
 @given(sequences())
 def test_folders(sequence):
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +167,7 @@ class Ensembles(Case):
     estimator_class = SPNEnsemble
 
 
-@examples(30)
+@examples(15)
 @given(sequences(), st.integers(1, 4), st.sampled_from([0.05, 0.3, 0.7, 1.0]))
 def test_ensembles(sequence, n_members, subsample):
     with warnings.catch_warnings():
@@ -175,7 +175,7 @@ def test_ensembles(sequence, n_members, subsample):
         assert_like_local(Ensembles(sequence, n_members=n_members, subsample=subsample))
 
 
-@examples(25)
+@examples(12)
 @given(sequences(), st.integers(1, 4), st.sampled_from([0.05, 0.3, 0.7]))
 def test_folders_of_ensembles(sequence, n_members, subsample):
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
@@ -183,7 +183,7 @@ def test_folders_of_ensembles(sequence, n_members, subsample):
         assert_like_local(Ensembles(sequence, n_members=n_members, subsample=subsample), folder)
 
 
-@examples(30)
+@examples(15)
 @given(sequences(), st.integers(1, 4), st.booleans())
 def test_classifiers(sequence, n_classes, grows):
     classes = np.random.default_rng(sequence.shuffle).integers(0, n_classes, len(sequence.pool))

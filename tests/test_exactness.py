@@ -11,7 +11,7 @@ from sequences import assert_like_retraining, large_sequences, sequences
 from unlearnspn import SPN
 
 #: How many random sequences are tried in all; `UNLEARNSPN_SEQUENCES=100000` for the deep run.
-N_SEQUENCES = int(os.environ.get("UNLEARNSPN_SEQUENCES", "1000"))
+N_SEQUENCES = int(os.environ.get("UNLEARNSPN_SEQUENCES", "600"))
 N_PARTS = 8
 
 

@@ -58,7 +58,7 @@ def hazard_excess(score):
     return 1 / (score + fraction)
 
 
-@laws(25)
+@laws(15)
 @given(score=scores, std=stds, sign=signs, mean=st.floats(-1e3, 1e3))
 def test_a_gaussian_cut_off_far_from_its_mean(score, std, sign, mean):
     bound = mean + sign * score * std
@@ -74,7 +74,7 @@ def test_a_gaussian_cut_off_far_from_its_mean(score, std, sign, mean):
     assert moment(Unit.GAUSSIAN, line, 2, bound) == pytest.approx(second, rel=1e-10)
 
 
-@laws(25)
+@laws(15)
 @given(score=scores, std=stds, sign=signs, steps=st.floats(1e-3, 20.0))
 def test_shares_of_a_tail_add_up_and_fall_like_the_tail(score, std, sign, steps):
     """Beyond z the tail falls by exp(-z·d - d²/2), times the ratio of Mills' ratios."""
@@ -91,7 +91,7 @@ def test_shares_of_a_tail_add_up_and_fall_like_the_tail(score, std, sign, steps)
     assert share(Unit.GAUSSIAN, line, *between) == pytest.approx(float(1 - ratio), rel=1e-10)
 
 
-@laws(25)
+@laws(15)
 @given(
     mean=st.floats(-250.0, 250.0).map(lambda exponent: 10.0**exponent),
     start=st.floats(-300.0, 300.0).map(lambda exponent: 10.0**exponent),
@@ -110,7 +110,7 @@ def test_an_exponential_has_no_memory_wherever_it_is_cut_off(mean, start, width)
     assert moment(Unit.EXPONENTIAL, between, 1, start) == pytest.approx(float(expected), rel=1e-9)
 
 
-@laws(25)
+@laws(15)
 @given(
     mean=st.floats(-20.0, 20.0),
     std=st.floats(0.05, 3.0),
@@ -134,7 +134,7 @@ def test_a_log_normal_cut_off_far_from_its_mean(mean, std, exponent, steps):
     assert share(Unit.LOG_NORMAL, line, further, math.inf) == pytest.approx(float(beyond), rel=1e-8)
 
 
-@laws(25)
+@laws(15)
 @given(
     rate=st.floats(-3.0, 6.0).map(lambda exponent: 10.0**exponent),
     excess=st.floats(0.05, 9.0).map(lambda exponent: 10.0**exponent),
@@ -158,7 +158,7 @@ def test_a_poisson_cut_off_far_from_its_rate(rate, excess, steps):
     assert share(Unit.POISSON, line, first + steps, math.inf) == pytest.approx(beyond, rel=1e-9, abs=1e-25)
 
 
-@laws(25)
+@laws(15)
 @given(
     unit=st.sampled_from([Unit.GAUSSIAN, Unit.EXPONENTIAL, Unit.LOG_NORMAL, Unit.POISSON]),
     exponent=st.floats(-300.0, 300.0),

@@ -226,13 +226,13 @@ def interrupt_everywhere(original, request, n_moments):
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_is_carried_out_or_not_at_all(name):
     spn = SPN(min_rows=8, threshold=0.7, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
-    interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 200)
+    interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 80)
 
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_to_an_ensemble_is_carried_out_or_not_at_all(name):
     spn = SPNEnsemble(3, min_rows=8, n_bins=6, categorical_features=list(CATEGORICAL)).fit(TABLE)
-    interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 40)
+    interrupt_everywhere(pickle.dumps(spn), REQUESTS[name], 20)
 
 
 @pytest.mark.parametrize("fails", [False, True])

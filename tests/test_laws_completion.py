@@ -26,7 +26,7 @@ def is_missing(rows):
     return np.array([[value is None or value != value for value in row] for row in rows.tolist()])
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models())
 def test_only_what_is_missing_is_filled_in_and_nothing_more_the_second_time(model):
     rows = possible_rows(model, model.rng())
@@ -50,7 +50,7 @@ def test_only_what_is_missing_is_filled_in_and_nothing_more_the_second_time(mode
     assert str(model.spn.mpe(rows).tolist()) == str(model.spn.impute(rows, how="mpe").tolist())
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_imputed_means_are_conditional_expectations(model):
     rows = possible_rows(model, model.rng(), 6)
@@ -82,7 +82,7 @@ def conditional(model, rng):
     return circuit, rows[np.isfinite(circuit.score_samples(rows))]
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models())
 def test_max_product_finds_the_best_part(model):
     circuit, rows = conditional(model, model.rng())
@@ -95,7 +95,7 @@ def test_max_product_finds_the_best_part(model):
     assert (circuit.score_samples(filled) >= best - 1e-9 * np.maximum(1.0, np.abs(best))).all()
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(least=2))
 def test_imputed_means_given_evidence_are_conditional_expectations(model):
     circuit, rows = conditional(model, model.rng())
@@ -115,7 +115,7 @@ def completions(model, row):
     return [list(choice) for choice in product(*choices)]
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models(columns=("words", "pairs", "digits", "flags", "plain flags", "binary"), least=2, most=5))
 def test_max_product_is_exact_for_a_tree_and_for_a_product(model):
     spn = model.estimator().set_params(min_rows=len(model.table)).fit(model.table)
@@ -129,7 +129,7 @@ def test_max_product_is_exact_for_a_tree_and_for_a_product(model):
             assert_same_logs(circuit.score_samples(np.array([result], object))[0], densities.max())
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=("normal", "waiting", "factors", "counts", "constant"), most=3))
 def test_max_product_of_a_product_is_at_the_modes(model):
     spn = model.estimator().set_params(min_rows=len(model.table)).fit(model.table)
@@ -144,7 +144,7 @@ def test_max_product_of_a_product_is_at_the_modes(model):
     assert (spn.score_samples(others) <= best + 1e-12).all()
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models(least=2))
 def test_predicted_probabilities_are_ratios_of_densities(model):
     rng = model.rng()
@@ -169,7 +169,7 @@ def test_predicted_probabilities_are_ratios_of_densities(model):
         assert model.spn.predict_proba(without, target=name).tobytes() == predicted.tobytes()
 
 
-@laws(10)
+@laws(8)
 @given(model=random_models(columns=("words", "normal", "pairs", "counts", "flags"), least=2))
 def test_rows_are_filled_in_one_by_one(model):
     rows = possible_rows(model, model.rng(), 30)

@@ -37,7 +37,7 @@ def joint(row, evidence):
     return known | {name: wanted for name, wanted in evidence.items() if known[name] is None}
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_scoring_a_marginal_is_scoring_with_the_rest_missing(model):
     rng = model.rng()
@@ -50,7 +50,7 @@ def test_scoring_a_marginal_is_scoring_with_the_rest_missing(model):
     assert_same_logs(marginal.score_samples(rows[:, columns]), model.circuit.score_samples(blanked))
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2, most=4))
 def test_a_marginal_is_the_whole_summed_up(model):
     rng = model.rng()
@@ -78,7 +78,7 @@ def nameless(model, v):
     return BruteForce(model.circuit).total({f"x{v}": NEVER_SEEN}) if model.unseen(v) is None else 0.0
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models(least=2))
 def test_a_conditional_is_the_joint_over_the_evidence(model):
     rng = model.rng()
@@ -93,7 +93,7 @@ def test_a_conditional_is_the_joint_over_the_evidence(model):
     assert np.exp(conditional.score_samples(rows)) == pytest.approx(expected, rel=1e-7, abs=1e-12)
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models(least=2))
 def test_probabilities_of_events_are_summed_up_densities(model):
     rng = model.rng()
@@ -122,7 +122,7 @@ def with_mass(model, rng, event):
     return event
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models())
 def test_probabilities_of_complements_add_up_to_one(model):
     rng = model.rng()
@@ -142,7 +142,7 @@ def test_probabilities_of_complements_add_up_to_one(model):
         assert model.circuit.probability({name: Range()}) == pytest.approx(1.0, abs=NEGLIGIBLE)
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_a_split_event_is_the_sum_of_its_parts(model):
     rng = model.rng()
@@ -158,7 +158,7 @@ def test_a_split_event_is_the_sum_of_its_parts(model):
     assert total == pytest.approx(model.circuit.probability(others), rel=1e-10, abs=NEGLIGIBLE)
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models(least=2))
 def test_conditioning_twice_is_conditioning_once(model):
     rng = model.rng()
@@ -174,7 +174,7 @@ def test_conditioning_twice_is_conditioning_once(model):
     assert_same_logs(again.score_samples(rows), once.score_samples(rows), 1e-10)
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_narrowing_evidence_step_by_step_is_narrowing_it_at_once(model):
     rng = model.rng()
@@ -196,7 +196,7 @@ def test_narrowing_evidence_step_by_step_is_narrowing_it_at_once(model):
         assert_same_logs(by_steps.score_samples(rows), at_once.score_samples(rows), 1e-10)
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models(least=2))
 def test_marginal_and_condition_commute(model):
     rng = model.rng()
@@ -209,7 +209,7 @@ def test_marginal_and_condition_commute(model):
     assert_same_logs(one.score_samples(rows), other.score_samples(rows), 1e-10)
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_marginals_of_marginals_are_marginals(model):
     rng = model.rng()
@@ -220,7 +220,7 @@ def test_marginals_of_marginals_are_marginals(model):
     assert_same_logs(one.score_samples(rows), other.score_samples(rows))
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_the_chain_rule(model):
     rng = model.rng()
@@ -234,7 +234,7 @@ def test_the_chain_rule(model):
     assert_same_logs(total, model.circuit.score_samples(row[None])[0], 1e-11)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=CATEGORICAL, least=2))
 def test_bayes_rule(model):
     rng = model.rng()
@@ -251,7 +251,7 @@ def test_bayes_rule(model):
     )
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_conditionals_stay_circuits_in_good_order(model):
     rng = model.rng()

@@ -13,7 +13,7 @@ from random_models import CATEGORICAL, NUMERIC, RECIPES, laws, random_models
 from unlearnspn import SPN
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models())
 def test_scores_are_those_of_the_slow_evaluator(model):
     rows = model.rows(model.rng(), 30)
@@ -21,7 +21,7 @@ def test_scores_are_those_of_the_slow_evaluator(model):
     assert model.spn.score_samples(rows).tobytes() == model.circuit.score_samples(rows).tobytes()
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(least=2))
 def test_scores_of_marginals_and_conditionals_are_those_of_the_slow_evaluator(model):
     rng = model.rng()
@@ -39,7 +39,7 @@ def combinations(circuit, unseen="never seen"):
     return [list(row) for row in product(*([*circuit.categories(name), unseen] for name in circuit.columns))]
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models(columns=("words", "pairs", "one word", "no word", "mixed"), most=4))
 def test_densities_of_categories_sum_to_one(model):
     circuit = model.circuit
@@ -51,14 +51,14 @@ def test_densities_of_categories_sum_to_one(model):
     assert (densities >= 0.0).all()
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(columns=("digits", "binary"), most=4))
 def test_densities_of_numbered_categories_sum_to_one(model):
     rows = combinations(model.circuit, unseen=99)
     assert math.fsum(np.exp(model.circuit.score_samples(rows)).tolist()) == pytest.approx(1.0, abs=1e-12)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=("flags", "always true"), most=5))
 def test_densities_of_booleans_sum_to_one_without_anything_else(model):
     rows = list(product(*(model.circuit.categories(name) for name in model.circuit.columns)))
@@ -82,14 +82,14 @@ def integral(circuit, columns, rest):
     return float((np.exp(circuit.score_samples(rows)) * weights.ravel()).sum())
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=NUMERIC, most=3))
 def test_densities_of_numbers_integrate_to_one(model):
     for v in range(len(model.recipes)):
         assert integral(model.circuit, [v], [None] * len(model.recipes)) == pytest.approx(1.0, abs=1e-9)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(least=2))
 def test_integrating_a_number_out_gives_the_marginal(model):
     rng = model.rng()
@@ -112,7 +112,7 @@ def test_densities_of_two_numbers_integrate_to_one(first):
     assert integral(circuit, [0, 1], [None, None]) == pytest.approx(1.0, abs=1e-9)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=NUMERIC, most=3))
 def test_densities_of_numbers_that_are_cut_off_integrate_to_one(model):
     rng = model.rng()
@@ -121,7 +121,7 @@ def test_densities_of_numbers_that_are_cut_off_integrate_to_one(model):
         assert integral(conditional, [v], [None] * len(model.recipes)) == pytest.approx(1.0, abs=1e-8)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=CATEGORICAL, most=4))
 def test_a_missing_category_is_summed_out(model):
     rng = model.rng()

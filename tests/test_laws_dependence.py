@@ -31,7 +31,7 @@ def entropy(shares):
     return -math.fsum(p * math.log(p) for p in shares if p > 0.0)
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(columns=CATEGORICAL, least=2, most=4))
 def test_the_mutual_information_of_categories_is_that_of_their_table(model):
     slow, circuit = BruteForce(model.circuit), model.circuit
@@ -46,7 +46,7 @@ def test_the_mutual_information_of_categories_is_that_of_their_table(model):
         assert result <= min(entropy(np.sum(joint, axis=axis)) for axis in (0, 1)) + 1e-12
 
 
-@laws(12)
+@laws(8)
 @given(model=random_models(least=2, most=3))
 def test_mutual_information_is_symmetric_and_not_negative(model):
     rng = model.rng()
@@ -59,14 +59,14 @@ def test_mutual_information_is_symmetric_and_not_negative(model):
         assert alone == pytest.approx(one, rel=1e-9, abs=1e-12)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(least=2, most=4))
 def test_independent_columns_tell_nothing_of_each_other(model):
     spn = model.estimator().set_params(min_rows=len(model.table), factorization="naive").fit(model.table)
     assert spn.mutual_information("x0", "x1") == pytest.approx(0.0, abs=1e-12)
 
 
-@laws(10)
+@laws(8)
 @given(model=random_models(columns=("normal", "waiting", "counts", "bins", "words"), least=2, most=3))
 def test_the_parts_of_numbers_have_equal_probability(model):
     """With the parts known by their probability, the mutual information can be asked for by hand."""

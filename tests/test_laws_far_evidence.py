@@ -83,7 +83,7 @@ def assert_normalised(circuit):
         assert math.fsum(np.exp(weights)) == pytest.approx(1.0, abs=1e-12)
 
 
-@laws(37)
+@laws(20)
 @given(model=random_models(columns=KINDS, least=2, most=4), drawn=SEVERAL)
 def test_probabilities_of_categories_sum_to_one(model, drawn):
     circuit = conditioned(model, far_evidence(model, drawn))
@@ -98,7 +98,7 @@ def test_probabilities_of_categories_sum_to_one(model, drawn):
                 assert total == pytest.approx(1.0, abs=1e-9)
 
 
-@laws(37)
+@laws(20)
 @given(model=random_models(columns=KINDS, least=1, most=4), drawn=SEVERAL, cut=st.floats(0.0, 1.0))
 def test_probabilities_of_ranges_sum_to_one(model, drawn, cut):
     evidence = far_evidence(model, drawn)
@@ -115,7 +115,7 @@ def test_probabilities_of_ranges_sum_to_one(model, drawn, cut):
             assert total == pytest.approx(1.0, abs=1e-9), (name, bound)
 
 
-@laws(37)
+@laws(20)
 @given(model=random_models(columns=KINDS, least=1, most=4), drawn=SEVERAL)
 def test_means_are_within_bounds_and_those_of_samples(model, drawn):
     evidence = far_evidence(model, drawn)
@@ -138,7 +138,7 @@ def test_means_are_within_bounds_and_those_of_samples(model, drawn):
             assert abs(sampled - mean) <= reach, (name, mean, sampled)
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models(columns=KINDS, least=2, most=4), drawn=st.lists(magnitudes(), min_size=1, max_size=2))
 def test_filling_in_and_predicting_agree_with_conditioning(model, drawn):
     evidence = far_evidence(model, drawn)
@@ -218,7 +218,7 @@ def test_placeholders_such_as_999999999_break_no_law(spn, evidence):
         assert 1990.0 < means["year"] < 2010.0
 
 
-@laws(12)
+@laws(5)
 @given(
     wanted=st.dictionaries(st.sampled_from(["age", "year", "tiny", "cost"]), constraints(), min_size=1, max_size=3),
     jobs=st.none() | st.sets(st.sampled_from(["a", "b", "c", "d", "never seen"]), min_size=1),

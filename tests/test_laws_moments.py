@@ -20,7 +20,7 @@ def has_numbers(model, v):
     return not model.recipes[v].categorical or (categories and not any(isinstance(c, str) for c in categories))
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models(columns=COUNTABLE))
 def test_expectations_are_sums_and_integrals(model):
     rng = model.rng()
@@ -33,7 +33,7 @@ def test_expectations_are_sums_and_integrals(model):
             assert model.circuit.expectation(name, given=evidence) == pytest.approx(by_hand, rel=1e-8, abs=1e-10)
 
 
-@laws(25)
+@laws(15)
 @given(model=random_models(columns=COUNTABLE))
 def test_moments_are_sums_and_integrals(model):
     rng = model.rng()
@@ -57,7 +57,7 @@ def test_moments_are_sums_and_integrals(model):
     assert circuit.condition(evidence).variance(name) == circuit.variance(name, given=evidence)
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(columns=("normal", "counts", "digits", "flags", "binary", "words"), least=2))
 def test_products_of_columns_are_sums_and_integrals(model):
     numeric = [v for v, recipe in enumerate(model.recipes) if not recipe.categorical][:1]
@@ -72,7 +72,7 @@ def test_products_of_columns_are_sums_and_integrals(model):
     assert model.circuit.moment(powers) == pytest.approx(by_hand, rel=1e-8, abs=1e-10)
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(columns=COUNTABLE, least=2))
 def test_covariances_obey_their_rules(model):
     names = [f"x{v}" for v in range(len(model.recipes)) if has_numbers(model, v)]
@@ -88,7 +88,7 @@ def test_covariances_obey_their_rules(model):
         assert raw - means[a] * means[b] == pytest.approx(covariance, rel=1e-7, abs=1e-9 * (1 + abs(raw)))
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models(columns=COUNTABLE))
 def test_a_marginal_has_the_moments_of_the_whole(model):
     rng = model.rng()
@@ -102,7 +102,7 @@ def test_a_marginal_has_the_moments_of_the_whole(model):
             assert alone.variance(f"x{v}") == pytest.approx(model.circuit.variance(f"x{v}"), rel=1e-11, abs=1e-12)
 
 
-@laws(15)
+@laws(9)
 @given(model=random_models(columns=("normal", "counts", "waiting", "bins", "flags", "digits"), least=2, most=3))
 def test_total_expectation(model):
     """E[x] is the sum of E[x | part]·P(part)."""

@@ -71,7 +71,7 @@ def with_values(circuit, columns):
     return [v for v in columns if circuit.domains.is_numeric[v] or circuit.categories(f"x{v}")]
 
 
-@laws(12)
+@laws(8)
 @given(model=random_models())
 def test_columns_and_pairs_of_samples_fit(model):
     columns = with_values(model.circuit, model.some_columns(model.rng(), least=1, most=2))
@@ -79,7 +79,7 @@ def test_columns_and_pairs_of_samples_fit(model):
     assert_samples_fit(model, samples, named(model.circuit), columns)
 
 
-@laws(12)
+@laws(8)
 @given(model=random_models(least=2))
 def test_conditional_samples_fit(model):
     rng = model.rng()
@@ -89,7 +89,7 @@ def test_conditional_samples_fit(model):
     assert_samples_fit(model, samples, named(model.circuit.condition(evidence)), columns)
 
 
-@laws(12)
+@laws(8)
 @given(model=random_models(least=2))
 def test_imputed_samples_fit(model):
     rng = model.rng()
@@ -101,7 +101,7 @@ def test_imputed_samples_fit(model):
     assert_samples_fit(model, samples, named(given_row), columns)
 
 
-@laws(12)
+@laws(8)
 @given(model=random_models(columns=NUMERIC))
 def test_numbers_pass_the_kolmogorov_smirnov_test(model):
     rng = model.rng()
@@ -118,7 +118,7 @@ def test_numbers_pass_the_kolmogorov_smirnov_test(model):
     assert stats.kstwo.sf(statistic, 1000) > LEAST_P_VALUE
 
 
-@laws(30)
+@laws(18)
 @given(model=random_models())
 def test_samples_are_as_the_evidence_says(model):
     rng = model.rng()
@@ -133,7 +133,7 @@ def test_samples_are_as_the_evidence_says(model):
     assert np.isfinite(model.circuit.condition(evidence).score_samples(samples)).all()
 
 
-@laws(10)
+@laws(8)
 @given(model=random_models())
 def test_samples_are_reproducible(model):
     rng = model.rng()

@@ -58,7 +58,7 @@ def some_evidence(table, r, without):
     return {name: value} if name == "words" or r.random() < 0.5 else {name: Range(at_least=int(value))}
 
 
-@laws(15)
+@laws(8)
 @given(tables())
 def test_probabilities_of_values_sum_to_one_and_make_the_moments(case):
     table, model, r = case
@@ -78,7 +78,7 @@ def test_probabilities_of_values_sum_to_one_and_make_the_moments(case):
         assert model.variance(name, given=known) == pytest.approx(variance, rel=1e-6, abs=1e-7)
 
 
-@laws(15)
+@laws(8)
 @given(tables())
 def test_ranges_are_sums_of_their_values(case):
     table, model, r = case
@@ -91,7 +91,7 @@ def test_ranges_are_sums_of_their_values(case):
     assert model.probability({name: low + 0.5}) == 0.0
 
 
-@laws(15)
+@laws(8)
 @given(tables())
 def test_what_is_known_divides_what_is_asked(case):
     table, model, r = case
@@ -104,7 +104,7 @@ def test_what_is_known_divides_what_is_asked(case):
     assert model.variance(name, given={name: value}) == 0.0
 
 
-@laws(12)
+@laws(8)
 @given(tables())
 def test_samples_have_the_values_that_probabilities_say(case):
     table, model, r = case
@@ -124,7 +124,7 @@ def test_samples_have_the_values_that_probabilities_say(case):
     assert abs(drawn[name].mean() - mean) <= 7.0 * np.sqrt(variance / 2000) + 1e-9
 
 
-@laws(12)
+@laws(8)
 @given(tables())
 def test_nothing_is_negative_where_no_record_is(case):
     table, model, r = case

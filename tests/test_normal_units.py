@@ -633,7 +633,7 @@ def test_questions_given_evidence_are_those_of_the_circuit_given_it(evidence):
     spn = SPN(min_rows=150, n_clusters=2).fit(table)
     circuit = spn.condition(evidence)
     assert circuit.layout.normals.size
-    for name in [f"x{v}" for v in range(5)]:
+    for name in ("x0", "x2", "x4"):
         event = {name: Range(above=0.4)}
         assert spn.probability(event, given=evidence) == pytest.approx(circuit.probability(event), rel=1e-6, abs=1e-9)
         assert spn.expectation(name, given=evidence) == pytest.approx(circuit.expectation(name), rel=1e-9, abs=1e-12)

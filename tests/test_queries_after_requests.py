@@ -114,7 +114,7 @@ def fresh_model(model, held, rng):
     return model.estimator().fit(table, ids=ids)
 
 
-@laws(30)
+@laws(15)
 @given(
     model=random_models(),
     kinds=st.lists(st.sampled_from(["unlearn", "unlearn", "learn", "rectify"]), min_size=1, max_size=4),
@@ -133,7 +133,7 @@ def test_every_question_gets_the_answer_of_a_fresh_model(model, kinds):
         assert ask(question, from_scratch) == expected, name
 
 
-@laws(20)
+@laws(12)
 @given(model=random_models())
 def test_a_circuit_is_in_good_order_whatever_it_came_from(model):
     rng = model.rng()

@@ -87,7 +87,7 @@ def settings_of(chosen):
 def tables(draw, sort):
     """Draw a pool of rows whose columns partly follow groups, the parameters, and requests."""
     if sort in ("requests", "ancestors"):
-        n_columns = draw(st.integers(2, 5) if sort == "requests" else st.integers(3, 7))
+        n_columns = draw(st.integers(2, 5) if sort == "requests" else st.integers(3, 5))
         categorical, n_first = [True] * n_columns, draw(st.integers(13, 60))
     else:
         categorical = draw(st.lists(st.booleans(), min_size=1, max_size=5))

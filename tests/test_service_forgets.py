@@ -269,11 +269,15 @@ def removed_by_ids(desk):
     return "q-ids"
 
 
-WAYS = [erased_by_form, erased_among_several, erased_by_api, erased_by_ids_and_form, removed_by_ids]
+OFTEN, DEEP = [erased_by_form, erased_by_api], [erased_among_several, erased_by_ids_and_form, removed_by_ids]
 
 
 @pytest.mark.filterwarnings("ignore::unlearnspn.errors.UnseenCategoryWarning")
-@pytest.mark.parametrize("erase", WAYS, ids=[way.__name__ for way in WAYS])
+@pytest.mark.parametrize(
+    "erase",
+    [*OFTEN, *[pytest.param(way, marks=pytest.mark.deep) for way in DEEP]],
+    ids=[way.__name__ for way in [*OFTEN, *DEEP]],
+)
 def test_nothing_names_whom_the_desk_was_told_of_by_every_way(service, tmp_path, erase):
     desk = Desk(service, tmp_path)
     for tell in (tell_of_requests, look_for_them, ask_the_model, fail_with_them, work_in_the_background, correct):

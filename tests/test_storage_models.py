@@ -23,7 +23,7 @@ from unlearnspn.storage.container import pack
 from unlearnspn.storage.models import pack_model, read_model, write_model
 from unlearnspn.tables import read_table, token
 
-N_SEQUENCES = int(os.environ.get("UNLEARNSPN_STORAGE_SEQUENCES", "120"))
+N_SEQUENCES = int(os.environ.get("UNLEARNSPN_STORAGE_SEQUENCES", "60"))
 CATEGORY, NUMBER = "a category that nobody else has", -3.14159e250
 
 

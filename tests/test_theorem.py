@@ -110,7 +110,7 @@ def random_setups(n_tables, seed):
 
 def test_revise_operation_is_what_learning_chooses_for_every_pair():
     reached = set()
-    for setup, _ in random_setups(4000, seed=0):
+    for setup, _ in random_setups(2000, seed=0):
         old, new = setup.revise_operation([0])
         assert new == setup.learn_operation([0])
         assert setup.revise([0]) == (old, new)

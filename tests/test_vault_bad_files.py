@@ -13,7 +13,7 @@ from unlearnspn.certificates import KeyFileError
 from vault_states import digests_of, features, people
 
 #: How many bits are flipped, each in a copy; `UNLEARNSPN_FLIPS=20000` for a deep run.
-N_FLIPS = int(os.environ.get("UNLEARNSPN_FLIPS", "1000"))
+N_FLIPS = int(os.environ.get("UNLEARNSPN_FLIPS", "400"))
 #: Numbers of SQLite's own, which may be any: how often the schema was changed, and which version wrote last.
 UNCERTAIN = {*range(40, 44), *range(96, 100)}
 

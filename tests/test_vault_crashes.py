@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 #: How many processes are killed; `UNLEARNSPN_CRASHES=300` for a deep run.
-N_CRASHES = int(os.environ.get("UNLEARNSPN_CRASHES", "32"))
+N_CRASHES = int(os.environ.get("UNLEARNSPN_CRASHES", "16"))
 
 
 def test_a_vault_survives_that_its_process_is_killed():

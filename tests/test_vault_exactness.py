@@ -14,7 +14,7 @@ from unlearnspn.vault import pages
 from vault_states import digests_of, require_stored
 
 #: How many random sequences are tried; `UNLEARNSPN_VAULT_SEQUENCES=5000` for a deep run.
-N_SEQUENCES = int(os.environ.get("UNLEARNSPN_VAULT_SEQUENCES", "80"))
+N_SEQUENCES = int(os.environ.get("UNLEARNSPN_VAULT_SEQUENCES", "40"))
 
 
 @pytest.fixture(autouse=True, scope="module")
