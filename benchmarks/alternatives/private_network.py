@@ -115,17 +115,21 @@ class PrivateTraining:
 
     def train(self, records: Records, seed: int) -> Trained:
         """Release a network; its noise has no seed."""
-        return PrivateTrained(self.network_of(self.count(records)))
+        return PrivateTrained(self.network_of(release(self.count(records), self.scale)))
 
     def count(self, records: Records) -> Vector:
         """Return what is to be released of the private records, without noise."""
         private = records.without(self.public_ids.intersection(records.ids))
         return self.released.count(self.structure.code(private.frame))
 
-    def network_of(self, exact: Vector) -> Circuit:
-        """Release a vector, and return the network that follows from it."""
+    def draw_noise(self) -> Vector:
+        """Return the noise of one release, which depends on nothing that it is added to."""
+        return release(np.zeros(self.released.length, np.int64), self.scale)
+
+    def network_of(self, released: Vector) -> Circuit:
+        """Return the network that follows from a vector with its noise."""
         noise = Noise(self.scale / COUNT, self.scale / POSITION)
-        return network(self.structure, self.released.parts(release(exact, self.scale)), noise)
+        return network(self.structure, self.released.parts(released), noise)
 
 
 def network(structure: Structure, parts: Parts, noise: Noise) -> Circuit:
