@@ -2,7 +2,8 @@
 
 The attacker knows all other records, and sees the release itself. What the canary moves is known, so the best statistic
 is how far the release lies in its direction. Noise on cells that the canary does not move says nothing of it: it is not
-drawn. A threshold is chosen on half of the releases, and the bounds come from the others, by Clopper and Pearson.
+drawn. Releases without the canary and with it share their noise: of the two shares that make a bound, each is bounded
+by itself. A threshold is chosen on half of the releases, and the bounds come from the others, by Clopper and Pearson.
 
 One bound assumes nothing of the release. It cannot prove more than so many releases can show, which is far less than ε
 where δ is small. The other knows that the noise is Gaussian: it bounds how many deviations the canary moves the
@@ -58,15 +59,16 @@ def bound_epsilon(method: PrivateTraining, records: Records, n_releases: int, se
     exact, canary = method.count(records), worst_record(method, records)
     moved = np.flatnonzero(canary)
     direction = canary[moved].astype(np.float64)
-    out, inside = (_scores(vector[moved], direction, method.scale, n_releases) for vector in (exact, exact + canary))
+    out = exact[moved] @ direction + _noise_along(direction, method.scale, n_releases)
+    inside = out + direction @ direction
     moved_by = float(np.linalg.norm(direction)) / method.released.sensitivity
     return Bound(moved_by, proven_epsilon(out, inside, seed), proven_gaussian_epsilon(out, inside, seed))
 
 
-def _scores(vector: Vector, direction: Floats, scale: float, n_releases: int) -> Floats:
-    """Release a vector so many times, and return how far each release lies in a direction."""
-    releases = release(np.tile(vector, n_releases), scale).reshape(n_releases, -1)
-    return np.asarray(releases @ direction)
+def _noise_along(direction: Floats, scale: float, n_releases: int) -> Floats:
+    """Return how far the noise of so many releases lies in a direction."""
+    noise = release(np.zeros(n_releases * direction.size, np.int64), scale).reshape(n_releases, -1)
+    return np.asarray(noise @ direction)
 
 
 def proven_epsilon(out: Floats, inside: Floats, seed: int, delta: float = DELTA) -> float:
