@@ -75,7 +75,7 @@ CELLS = {
 STRUCTURES = [structure_of(seed, n_clusters) for seed, n_clusters in ((0, 1), (1, 3), (2, 8))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(STRUCTURES), st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=6), st.data())
 def test_a_record_moves_the_release_by_the_sensitivity_at_most(structure, rows, data):
     released, frame = Released(structure), pd.DataFrame(rows)

@@ -58,14 +58,14 @@ def crowd_by_definition(values, centre, scale):
     return (centre, scale, usual) if found is None else ((found[0] + 2) * found[1], found[1], usual)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(columns)
 def test_a_crowd_is_what_its_definition_says(values):
     centre, scale = coarse(values)
     assert find_crowd(np.array(values), centre, scale)[0] == crowd_by_definition(values, centre, scale)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(columns, st.data())
 def test_as_many_values_as_there_is_slack_may_leave_and_come(values, data):
     centre, scale = coarse(values)
@@ -91,7 +91,7 @@ KINDS = {
 }
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=160, deadline=None)
 @given(st.fixed_dictionaries({kind: st.integers(0, 40) for kind in KINDS}), st.data())
 def test_as_many_values_of_one_kind_may_leave_or_come(numbers, data):
     assume(sum(numbers.values()))

@@ -34,7 +34,7 @@ def by_hand(data, rows, v):
     return [Moments.of(values, rows[codes == code], column) for code in range(1, int(data.encoding.sizes[v]))]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(numbers, numbers, st.data())
 def test_sums_are_those_of_the_values_in_each_bin(one, other, chosen):
     data = three_columns(one, other)
@@ -61,7 +61,7 @@ def expected_parameters(data, rows):
     return [[-np.inf, np.inf, 0.0, *line] for line in lines], starts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(numbers, numbers)
 def test_gaussians_are_those_of_the_values_in_each_bin(one, other):
     data = three_columns(one, other)

@@ -38,7 +38,7 @@ def test_an_empty_ledger_is_no_ledger() -> None:
     assert not audit_ledger([])
 
 
-@settings(max_examples=200 * EFFORT, deadline=None)
+@settings(max_examples=80 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_is_found_in_the_entry_where_it_is(data: st.DataObject) -> None:
     entries = LEDGER.entries

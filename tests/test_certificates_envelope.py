@@ -81,7 +81,7 @@ def test_every_byte_counts() -> None:
             assert not audit_certificate(mutated, KEY), (place, chr(byte), chr(changed))
 
 
-@settings(max_examples=300 * EFFORT, deadline=None)
+@settings(max_examples=120 * EFFORT, deadline=None)
 @given(data=st.data())
 def test_nothing_can_be_inserted_deleted_or_exchanged(data: st.DataObject) -> None:
     encoded = REMOVAL.encoded
@@ -189,7 +189,7 @@ def test_foreign_bytes_are_refused_with_a_message(encoded: bytes) -> None:
         Envelope.decode(encoded)
 
 
-@settings(max_examples=100 * EFFORT, deadline=None)
+@settings(max_examples=50 * EFFORT, deadline=None)
 @given(encoded=st.one_of(st.binary(), st.text().map(str.encode)))
 def test_random_bytes_are_canonical_or_refused(encoded: bytes) -> None:
     try:

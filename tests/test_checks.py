@@ -17,7 +17,7 @@ from unlearnspn.statistics.moments import Moments
 @pytest.mark.parametrize("epsilon", [0.01, None])
 @pytest.mark.parametrize("min_rows", [3, 20])
 def test_our_estimators_pass(independence, epsilon, min_rows):
-    checks.check_spn(SPN(min_rows=min_rows, independence=independence, epsilon=epsilon, max_rounds=5))
+    checks.check_spn(SPN(min_rows=min_rows, independence=independence, epsilon=epsilon, max_rounds=3))
 
 
 @pytest.mark.parametrize("test", [GTest(), GTest(0.5), RDC(), RDC(0.6)])

@@ -26,7 +26,7 @@ def sizes_of(circuit):
     return [None if column.kind is Kind.NUMERIC else len(column.categories) for column in circuit.domains.columns]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(sequences(), st.floats(-5, 5), st.integers(0, 100))
 def test_every_circuit_of_the_library_passes(sequence, bound, row):
     circuit = sequence.estimator().fit(sequence.pool).circuit_

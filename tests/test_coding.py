@@ -48,7 +48,7 @@ columns = st.lists(cells, min_size=1, max_size=25).map(lambda values: [value + 0
 # -- numeric -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(columns, st.integers(2, 30))
 def test_edges_are_laid_where_the_values_crowd(values, n_bins):
     coder = numeric(values, n_bins)
@@ -58,7 +58,7 @@ def test_edges_are_laid_where_the_values_crowd(values, n_bins):
     assert coder.n_codes == len(coder.edges) + 2 == len(coder.prints) <= n_bins + 1 + 2 * (coder.usual is not None)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(columns, st.integers(2, 8), st.lists(cells, max_size=10))
 def test_codes_count_the_edges_below(column, n_bins, others):
     coder = numeric(column, n_bins)
@@ -68,7 +68,7 @@ def test_codes_count_the_edges_below(column, n_bins, others):
     assert max(expected) < coder.n_codes
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(cells, min_size=2, max_size=25), st.integers(2, 6))
 def test_a_coder_that_holds_is_what_learning_gives(values, n_bins):
     coder, slack = NumericCoder.learn(KEY, np.array(values), n_bins, moments(values))
@@ -82,7 +82,7 @@ def test_a_coder_that_holds_is_what_learning_gives(values, n_bins):
             assert coder.codes_like(fresh)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(doubles, min_size=2, max_size=12))
 def test_scale_is_the_power_of_two_below_the_deviation(values):
     exact = [Fraction(v) for v in values]
@@ -94,7 +94,7 @@ def test_scale_is_the_power_of_two_below_the_deviation(values):
     assert Fraction(scale) ** 2 <= variance or scale == 2.0**-1022
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=12))
 def test_centre_is_a_multiple_of_two_scales_near_the_mean(values):
     coder = numeric(values)
@@ -155,7 +155,7 @@ categories = st.one_of(st.text(max_size=2), st.booleans(), st.integers(-2, 2), s
 unique = st.lists(categories, min_size=1, max_size=8, unique_by=lambda c: (type(c) is bool, c))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(unique, unique, st.data())
 def test_fingerprints_do_not_depend_on_codes(first, second, data):
     coder = CategoricalCoder.learn(KEY, first)

@@ -55,7 +55,7 @@ def nodes(draw):
     return np.array(rows, np.int64), np.array(scope, np.int64), np.array(leaves, np.int64)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(nodes(), max_size=5))
 def test_inputs_are_what_leaves_say_of_themselves(several):
     counts = [counts_of(rows, scope) for rows, scope, _ in several]

@@ -58,7 +58,7 @@ def members(ensemble):
 
 
 @pytest.mark.filterwarnings("ignore:all \\d+ members are the same")
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     sequence=sequences(),
     n_members=st.integers(1, 4),

@@ -19,7 +19,7 @@ ordinary = st.one_of(
     st.integers(-(10**6), 10**6).map(lambda number: number / 1000),
     st.integers(-3, 3).map(lambda steps: 1e6 + steps * math.ulp(1e6)),
 )
-often = settings(max_examples=500, deadline=None)
+often = settings(max_examples=200, deadline=None)
 
 
 def found_and_exact(values):

@@ -45,7 +45,7 @@ def by_numpy(values, live):
         return np.stack([np.nanmin(values[live], axis=0), np.nanmax(values[live], axis=0)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(tables(), STEPS)
 def test_extremes_are_those_of_numpy_whatever_comes_and_goes(values, steps):
     live, extremes = np.zeros(N_ROWS, np.bool_), Extremes(N_COLUMNS)

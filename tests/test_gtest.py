@@ -55,7 +55,7 @@ shapes = st.tuples(st.integers(2, 7), st.integers(2, 7))
 counts = st.one_of(st.just(0), st.integers(0, 30), st.integers(0, 100_000))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(npst.arrays(np.int64, shapes, elements=counts, fill=st.nothing()))
 def test_g_is_scipys_without_missing_codes(table):
     g, freedom = ours(table)
@@ -178,7 +178,7 @@ def divided(order, cuts):
     return (np.array(order[a:b], np.int64) for a, b in zip([0, *cuts[:2]], cuts, strict=True))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(permuted, three_cuts)
 def test_shifted_tables_equal_a_recount(order, cuts):
     kept, minus, plus = divided(order, cuts)
@@ -187,7 +187,7 @@ def test_shifted_tables_equal_a_recount(order, cuts):
     assert revised.cells.tolist() == gather_statistics(data, np.append(kept, plus)).cells.tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(permuted, three_cuts, st.sampled_from([0.1, 0.5, 0.7, 1.0, 3.0]), st.sampled_from([0, 10, 25, 40, 60]))
 def test_a_revised_answer_equals_one_that_is_asked_anew(order, cuts, threshold, tables_above):
     kept, minus, plus = map(np.sort, divided(order, cuts))
@@ -200,7 +200,7 @@ def test_a_revised_answer_equals_one_that_is_asked_anew(order, cuts, threshold, 
     assert revised is old or old.dump() == before
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(permuted, st.integers(0, 5), st.integers(0, 5), st.booleans())
 def test_what_a_change_does_the_opposite_change_undoes(order, n_minus, n_plus, with_tables):
     """Few rows of many are shifted one by one, many are counted anew."""

@@ -81,7 +81,7 @@ some_features = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data(), st.integers(1, 4), st.integers(LEAST_COMMON, 40), st.floats(1.0, 300.0))
 def test_moments_of_pairs_are_numpys(data, width, n_records, least):
     drawn = [data.draw(st.lists(some_features, min_size=n_records, max_size=n_records)) for _ in range(width)]
@@ -278,7 +278,7 @@ def regress(covariances, parents, j):
     return slopes, covariances[j, j] - slopes @ covariances[parents, j]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 5), st.sampled_from([0.05, 0.5, 2.0]))
 @example(63994, 6, 1, 2.0)  # two values are beyond what features hold, and count as missing
 def test_networks_are_those_of_greedy_regressions(seed, width, order, noise):
@@ -303,7 +303,7 @@ def test_networks_are_those_of_greedy_regressions(seed, width, order, noise):
             assert network.slopes[j, : len(chosen)] == pytest.approx(regress(covariances, chosen, j)[0], rel=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 6))
 def test_the_joint_covariances_are_those_of_the_network(seed, width, order):
     rng = np.random.default_rng(seed)
@@ -447,7 +447,7 @@ def moments_of(features, beta):
     return pairs.means, pairs.covariances.diagonal().copy(), leasts, beta
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 8), st.sampled_from([0.05, 0.3, 0.7]), st.sampled_from([1e-9, 3.0, 1e3]))
 def test_moments_of_incomplete_numbers_are_numpys(seed, width, missing, beta):
     features = incomplete_features(60, width, seed, missing)
@@ -703,7 +703,7 @@ def test_few_records_that_know_their_category_tell_nothing_of_it():
     assert len(normals_in(given_category(numbers, letters, penalty=1e-9))) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 5))
 def test_moments_within_groups_are_numpys(seed, width, n_groups):
     rng = np.random.default_rng(seed)
@@ -796,7 +796,7 @@ def is_categorical(table):
 
 
 slow = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -289,7 +289,7 @@ def test_a_removal_is_drawn_in_colours_with_a_caption():
     frame = with_class(load_wine)
     spn = SPN(min_rows=50, n_bins=4).fit(frame)
     kinds = Counter()
-    for before, after, report in requests(spn, frame, 12, seed=1):
+    for before, after, report in requests(spn, frame, 6, seed=1):
         touches = find_touches(before, after)
         ax = plot_removal(before, after, report)
         numbers = Counter(touches.values())

@@ -21,7 +21,7 @@ def exact_x_log_x(count):
         return int(scaled.to_integral_value(ROUND_HALF_UP))
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.floats(min_value=2.2250738585072014e-308, allow_nan=False, allow_infinity=False))
 @example(1.0)
 @example(math.nextafter(1.0, 0.0))

@@ -112,7 +112,7 @@ def test_what_is_no_count_is_refused(value):
         make(value).fit(people(CODES))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(sequence=sequences(), least=st.integers(2, 6))
 def test_every_request_equals_retraining(sequence, least):
     sequence.parameters["min_category_count"] = least

@@ -54,7 +54,7 @@ def some_weights(seed):
         yield float(np.log(rng.random()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 5), st.integers(2, 5), st.integers(0, 10**6), st.integers(1, 700))
 def test_values_are_those_of_one_unit_after_another(n_variables, n_outcomes, seed, n_rows):
     layout = lower(chain(n_variables, n_outcomes, some_weights(seed)))

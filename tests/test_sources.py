@@ -22,7 +22,7 @@ from unlearnspn import InvalidTableError, RecordIdError
 from unlearnspn.sources import Format, Options, decoding, read_ids_file, read_source
 from unlearnspn.tables import Family, Table
 
-QUICK = settings(max_examples=100 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=50 * EFFORT, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 #: Texts that mean something to shells, databases, spreadsheets, paths or terminals.
 NASTY = [

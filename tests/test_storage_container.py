@@ -106,7 +106,7 @@ def test_a_file_that_is_cut_off_or_goes_on_is_noticed():
             unpack(file + more, "model")
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.binary(max_size=300), st.booleans())
 def test_random_bytes_are_refused(noise, with_start):
     start = packed(SMALL)[:40] if with_start else b""

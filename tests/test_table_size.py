@@ -65,7 +65,7 @@ def small(monkeypatch):
 SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SUPPRESSED)
+@settings(max_examples=80, deadline=None, suppress_health_check=SUPPRESSED)
 @given(sequence=sequences(), n_first=st.sampled_from([7, 8, 9, 15, 16, 17, 31, 32, 33, 40]))
 def test_every_request_equals_retraining(small, sequence, n_first):
     parameters = {**sequence.parameters, "min_rows": "auto", "n_bins": "auto", "n_clusters": "auto"}

@@ -27,7 +27,7 @@ def contents(records):
     return totals.digest(encoding), totals.parts.tolist(), coding, encoding.kept
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_revised_totals_and_coding_are_those_learned_anew(data):
     row = st.tuples(st.sampled_from(POOL), st.sampled_from(POOL), st.sampled_from(["a", "b", "c", None]))

@@ -99,7 +99,7 @@ class RandomTree:
 trees = st.builds(RandomTree, st.integers(0, 2**32), st.integers(1, 12), st.sampled_from([0.5, 3.0, 60.0, 900.0]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(tree=trees, missing=st.sampled_from([0.0, 0.2, 0.5, 0.9]), n_rows=st.integers(1, 40))
 def test_rows_are_scored_as_by_the_slow_evaluator(tree, missing, n_rows):
     if not tree.kinds:
@@ -111,7 +111,7 @@ def test_rows_are_scored_as_by_the_slow_evaluator(tree, missing, n_rows):
     assert scores.tolist() == [circuit.score_samples(row[None])[0] for row in rows]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tree=trees)
 def test_pruned_and_taken_apart_it_stays_the_same_distribution(tree):
     if not tree.kinds:
@@ -209,7 +209,7 @@ def fitted(table, **parameters):
     return SPN(leaves=truths, categorical_features=categories, **parameters).fit(table)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(table=tables(), min_rows=st.sampled_from([5, 1000]), alpha=st.sampled_from([0.3, 1e-300]))
 def test_learned_trees_are_circuits_in_good_order(table, min_rows, alpha):
     circuit = fitted(table, min_rows=min_rows, factorization=ChowLiu(alpha, beta=alpha)).circuit_

@@ -11,7 +11,7 @@ from unlearnspn.statistics.trees import TreeHashes
 
 N_ROWS = 40
 row_sets = st.sets(st.integers(0, N_ROWS - 1)).map(lambda rows: np.array(sorted(rows), np.int64))
-often = settings(max_examples=60, deadline=None)
+often = settings(max_examples=30, deadline=None)
 
 
 def mixed_slice():

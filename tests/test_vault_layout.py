@@ -138,7 +138,7 @@ def test_whatever_is_stored_every_byte_is_accounted_for(tmp_path):
             store.finish()
             ledger.append(0, (b"first",))
         largest = 0
-        for number in range(1, 40):
+        for number in range(1, 25):
             with database.writing():
                 for name in rng.sample(names, 3):
                     if name in store.names and rng.random() < 0.4:

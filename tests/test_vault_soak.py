@@ -10,7 +10,7 @@ from unlearnspn import Vault
 from vault_states import digests_of, fresh_digests, people
 
 #: How many requests are sent to how many records; `UNLEARNSPN_SOAK=10000` for a deep run.
-N_REQUESTS = int(os.environ.get("UNLEARNSPN_SOAK", "300"))
+N_REQUESTS = int(os.environ.get("UNLEARNSPN_SOAK", "150"))
 N_RECORDS = min(max(N_REQUESTS, 1000), 10_000)
 MIN_ROWS = 50
 

@@ -163,7 +163,7 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("numeric", [True, False], ids=["numbers as numbers", "numbers as categories"])
 @pytest.mark.parametrize("library", LIBRARIES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_what_was_read_is_written_as_it_was(library, numeric, data):
     frame = data.draw(frames(library))
@@ -172,7 +172,7 @@ def test_what_was_read_is_written_as_it_was(library, numeric, data):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_some_columns_in_another_order(library, data):
     frame = data.draw(frames(library))
@@ -203,7 +203,7 @@ def arrays(draw, kind):
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_arrays_keep_their_type(kind, data):
     array = data.draw(arrays(kind))
@@ -217,7 +217,7 @@ def test_arrays_keep_their_type(kind, data):
 
 
 @pytest.mark.parametrize("kind", ["int8", "float32", "bool", "strings", "objects"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_masked_arrays_keep_type_and_mask(kind, data):
     array = data.draw(arrays(kind))
@@ -480,7 +480,7 @@ def plain(cell):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_only_what_is_missing_is_filled_in(library, data):
     frame = data.draw(frames(library))
@@ -492,7 +492,7 @@ def test_only_what_is_missing_is_filled_in(library, data):
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", ">f4", "int8", "bool", "strings", "objects"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_arrays_are_filled_in(kind, data):
     array = data.draw(arrays(kind))
@@ -504,7 +504,7 @@ def test_arrays_are_filled_in(kind, data):
 
 
 @pytest.mark.parametrize("kind", ["int8", "float32", "bool", "objects"])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(data=st.data())
 def test_masked_arrays_are_filled_in(kind, data):
     array = data.draw(arrays(kind))
