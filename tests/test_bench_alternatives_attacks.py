@@ -52,6 +52,7 @@ def test_chance_is_chance_and_a_difference_is_found():
     assert found.tpr > found.chance_tpr
 
 
+@pytest.mark.deep
 def test_chance_keeps_its_promise_over_many_attacks():
     rng = np.random.default_rng(2)
     hits = [success_of(rng.standard_normal((16, 12)), rng.random((16, 12)) < 0.5, seed) for seed in range(15)]

@@ -55,6 +55,7 @@ def test_paper():
     assert_drawn("paper")
 
 
+@pytest.mark.deep
 def test_scale():
     output, sections = run("scale", "--quick", "--sizes", "1e3", "--columns", "5", "--removals", "3")
     assert sections["training"]["rows"][0]["peak_gib"]["value"] > 0
@@ -103,6 +104,7 @@ def test_quality(folder):
     assert_drawn("quality")
 
 
+@pytest.mark.deep
 def test_serve():
     output, sections = run("serve", "--no-peers", "--quick", "--repeats", "1")
     assert [row["data"] for row in sections["rates"]["rows"]] == ["wine", "breast_cancer"]

@@ -261,6 +261,7 @@ def test_a_folder(client, tmp_path):
     assert_same(SPN.load(tmp_path / "model"), local)
 
 
+@pytest.mark.deep
 def test_processes(tmp_path):
     X = load_iris(as_frame=True).data
     X.to_parquet(tmp_path / "iris.parquet", row_group_size=40)

@@ -128,6 +128,7 @@ def test_nothing_remains_of_a_record_that_left(client, tmp_path, how):
     assert spn.verify()
 
 
+@pytest.mark.deep
 def test_nothing_remains_of_a_dry_run(client, tmp_path):
     table, one, _ = planted()
     spn = fit_from_files(table, tmp_path / "table")

@@ -206,10 +206,10 @@ def test_a_client_that_was_closed(client, saved, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "point", "when"),
     [
-        ("removal", "store", "before"),
+        pytest.param("removal", "store", "before", marks=pytest.mark.deep),
         ("rectify", "store", "after"),  # the parts are there, the file of the model is not
         ("learn", "commit", "before"),  # the file of the model is there, and the shards do not know
-        ("batch", None, "after"),  # between requests
+        pytest.param("batch", None, "after", marks=pytest.mark.deep),  # between requests
     ],
 )
 def test_a_folder_holds_the_model_from_before_or_after(client, saved, tmp_path, monkeypatch, kind, point, when):

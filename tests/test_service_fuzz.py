@@ -282,6 +282,7 @@ def told(answers):
 # -- tests -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_every_answer_is_as_the_description_says(tmp_path, caplog):
     with watched(tmp_path / "vault", caplog) as service:
         run(service, 1, 0, phases={"coverage": {"unexpected-methods": ["OPTIONS"]}})

@@ -111,6 +111,7 @@ def assert_like_fresh(path, left):
         assert vault.verify()
 
 
+@pytest.mark.deep
 def test_a_service_is_killed_while_it_removes(fitted, tmp_path):
     run_kills(fitted, tmp_path, 2, seed=0)
 

@@ -12,6 +12,7 @@ from unlearnspn import Vault
 from unlearnspn.certificates import SigningKey
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(not system_calls.can_trace(), reason="processes cannot be traced here")
 def test_a_rotation_killed_at_any_system_call_leaves_one_private_key():
     script = Path(__file__).with_name("vault_rotation_kills.py")
