@@ -208,7 +208,7 @@ def test_what_was_derived_before_is_used_again_and_forgotten_with_its_nodes():
     group = rng.integers(0, 4, 400)
     table = np.column_stack([10.0 * group, -7.0 * group]) + rng.standard_normal((400, 2))
     spn = SPN(min_rows=20, threshold=0.2).fit(table)
-    derivation = spn._model._derivation
+    derivation = spn._model.derivation
 
     def names():
         """Return the digests by which expressions are remembered: those of all nodes but leaves."""
@@ -341,4 +341,4 @@ def test_parameters_from_before_a_removal_are_forgotten_at_once():
     row = next(row for row in range(400) if not spn.unlearn(row, dry_run=True).recoded)
     spn.unlearn(row)
     alive = {node.digests.released for node in model.root.walk()}
-    assert set(model._derivation._known) <= alive
+    assert set(model.derivation._known) <= alive

@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 import time
+from contextlib import suppress
 from itertools import count
 
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.base import clone
 from many_threads import N_WRITERS, assert_each_answer_is_of_a_prefix, at_once, halfway, use
 from unlearnspn import SPN, Circuit, RecordIdError, SPNClassifier, SPNEnsemble, SPNImputer
 from unlearnspn.ensemble import Ensemble
-from unlearnspn.model import Model, Request
+from unlearnspn.model import Model
+from unlearnspn.request import Request
 from vault_states import features, people
 
 N_RECORDS = 500
@@ -242,16 +244,49 @@ def test_readers_do_not_wait_for_a_request(kind, name, monkeypatch):
     assert answers(kind, model) == answers(kind, twin)
 
 
-def test_where_others_read_requests_that_follow_each_other_keep_nobody_waiting(kind, monkeypatch):
+def test_once_another_thread_has_read_nobody_waits_however_many_requests_came_unread(kind, monkeypatch):
     model, twin = kind.fit(), kind.fit()
     answers(kind, model)
-    for name in range(10, 13):
-        model.unlearn(name)
-        twin.unlearn(name)
-        with halfway(monkeypatch, Request, "carry_out", lambda name=name: model.unlearn(name + 20)):
+    for first in (10, 20):
+        for name in range(first, first + 4):
+            model.unlearn(name)
+            twin.unlearn(name)
+        with halfway(monkeypatch, Request, "carry_out", lambda first=first: model.unlearn(first + 4)):
             assert answers(kind, model) == answers(kind, twin)
-        twin.unlearn(name + 20)
+        twin.unlearn(first + 4)
         assert answers(kind, model) == answers(kind, twin)
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_circuit_that_cannot_be_derived_in_a_request_does_not_keep_the_old_one(error, monkeypatch):
+    spn = KINDS["SPN"].fit()
+    before = answers(KINDS["SPN"], spn)
+
+    def fail(model):
+        raise error
+
+    monkeypatch.setattr(Model, "_derive", fail)
+    with suppress(KeyboardInterrupt):
+        spn.unlearn(1)
+    monkeypatch.undo()
+    assert answers(KINDS["SPN"], spn) != before
+    assert_whole(KINDS["SPN"], spn, [1])
+
+
+def test_one_thread_alone_has_no_circuit_derived_by_requests(monkeypatch):
+    """Which of a program's threads it is does not matter."""
+    spn, found = KINDS["SPN"].fit(), []
+
+    def use_alone():
+        found.append(spn.circuit_)
+        with monkeypatch.context() as patched:
+            patched.setattr(Model, "_derive", None)
+            for name in range(3):
+                spn.unlearn(name)
+        found.append(spn.circuit_)
+
+    at_once(use_alone)
+    assert found[0] != found[1]
 
 
 def test_who_comes_first_while_a_request_is_carried_out_waits_for_it(monkeypatch):

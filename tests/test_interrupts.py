@@ -14,8 +14,9 @@ from unlearnspn import SPN, SPNEnsemble, interrupts
 from unlearnspn.checks import CATEGORICAL, example_table
 from unlearnspn.ensemble import Ensemble
 from unlearnspn.interrupts import Uninterrupted
-from unlearnspn.model import Model, Request
+from unlearnspn.model import Model
 from unlearnspn.records import Records
+from unlearnspn.request import Request
 from unlearnspn.spn import digest, unlearn_spn
 from unlearnspn.spn.unlearn_spn import Revision
 

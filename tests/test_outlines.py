@@ -23,7 +23,7 @@ def spn(request):
 def expression_of(spn):
     model = spn._model
     assert model.digest()  # which names the parts
-    return model._derivation.express(model.learner, model.root)
+    return model.derivation.express(model.learner, model.root)
 
 
 def test_arrays_and_expressions_have_the_same_outline(spn):
@@ -50,10 +50,10 @@ def test_trees_that_did_not_change_are_not_prepared_again():
     spn, kept = SPN(min_rows=40).fit(table), []
     spn.score_samples(table)
     for record in range(10):
-        known = spn._model._derivation.prepared._known
+        known = spn._model.derivation.prepared._known
         spn.unlearn(record)
         after = spn.score_samples(table)
-        found = spn._model._derivation.prepared._known
+        found = spn._model.derivation.prepared._known
         kept.append(sum(key in known for key in found) / len(found))
         assert after.tobytes() == spn._model.relearn().circuit.score_samples(table).tobytes()
     assert np.median(kept) > 0.7

@@ -15,6 +15,7 @@ import pytest
 
 from unlearnspn import SPN, Vault
 from unlearnspn.certificates.canonical import encode_json
+from vault_states import stored_arrays
 
 AGES, CITIES, PAYS = (30.0, 40.0, 50.0), ("Bonn", "Kiel", "Trier"), ("late", "in time")
 N_RECORDS = 40
@@ -127,6 +128,37 @@ def test_no_candidate_for_a_corrected_value_is_confirmed(tmp_path):
         if not before.equals(now):
             candidates[age, city] = before.reset_index()
     assert confirmed(path, candidates) == []
+
+
+def stored_after_a_fit(path, *steps):
+    """Return what a vault stores after some steps and a fit, but for its own name and the nonce."""
+    with Vault.create(path) as vault:
+        for step in steps:
+            step(vault)
+        vault.fit(min_rows=10)
+        records = held(path)
+    arrays = stored_arrays(path)
+    return records, {name: arrays[name].tobytes() for name in arrays.keys() - {"vault", "nonce"}}
+
+
+def test_after_another_fit_things_lie_where_they_would_if_those_who_left_had_never_been_there(tmp_path):
+    table = people(90)
+    records, stored = stored_after_a_fit(
+        tmp_path / "people.uspn",
+        lambda vault: vault.ingest(table.sample(frac=1.0, random_state=1), "customer"),
+        lambda vault: vault.fit(min_rows=10),
+        lambda vault: vault.unlearn([f"c-{number}" for number in range(3, 60, 2)]),
+        lambda vault: vault.learn(table.iloc[[0, 1]].assign(customer=["c-7", "c-900"], city="Ulm")),
+        lambda vault: vault.rectify(table.iloc[[2]].assign(age=50.0, city="Kiel")),
+        lambda vault: vault.unlearn(["c-900"]),
+    )
+    assert len(records) == 62
+    again, fresh = stored_after_a_fit(
+        tmp_path / "fresh.uspn",
+        lambda vault: vault.ingest(records.sample(frac=1.0, random_state=2), "customer"),
+    )
+    assert again.equals(records)
+    assert stored == fresh
 
 
 CHANGES = {

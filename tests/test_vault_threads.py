@@ -7,7 +7,7 @@ import pytest
 
 from many_threads import N_WRITERS, assert_each_answer_is_of_a_prefix, at_once, halfway, use
 from unlearnspn import SPN, Vault, VaultError
-from unlearnspn.model import Request
+from unlearnspn.request import Request
 from unlearnspn.vault.home import Home
 from unlearnspn.vault.ledger import Ledger
 from vault_states import digests_of, features, fresh_digests, people
@@ -150,6 +150,21 @@ def test_threads_that_read_follow_whoever_writes(make):
             answers = at_once(*(lambda: QUESTIONS[0](reading) for _ in range(8)))
             assert set(answers) == {QUESTIONS[0](writing)}
             writing.unlearn(f"c-{number}")
+
+
+def test_nobody_is_answered_from_before_while_another_thread_reads_what_has_changed(make, monkeypatch):
+    writing = make()
+    with Vault.open(writing._home.path) as reading:
+        answer(reading)
+        writing.unlearn("c-1")
+        found = []
+        asking = threading.Thread(target=lambda: found.append(QUESTIONS[0](reading)), daemon=True)
+        with halfway(monkeypatch, Home, "_read", reading.ids):
+            asking.start()
+            asking.join(0.2)
+            assert asking.is_alive()
+        asking.join(60)
+        assert found == [QUESTIONS[0](writing)]
 
 
 def test_readers_do_not_wait_for_an_audit(make, monkeypatch):

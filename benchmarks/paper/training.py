@@ -18,7 +18,8 @@ from benchmarks.reports import Column, Row, Section
 from benchmarks.timing import Stopwatch
 from unlearnspn import SPN
 from unlearnspn.ids import RecordId
-from unlearnspn.model import Settings, learn_without_state
+from unlearnspn.model import learn_without_state
+from unlearnspn.settings import Settings
 from unlearnspn.tables import Table
 
 TIMES_SPFLOW, OVERHEAD = at_least(50.0), at_most(1.10)

@@ -21,9 +21,10 @@ from unlearnspn.ids import RecordId, require_found
 from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.leaves import check_support
 from unlearnspn.leaves.categorical import UNSEEN
-from unlearnspn.model import Facts, Model, Settings
+from unlearnspn.model import Facts, Model
 from unlearnspn.portable_math import log
 from unlearnspn.publishing import Publication
+from unlearnspn.settings import Settings
 from unlearnspn.spn.report import Report
 from unlearnspn.subsampling import Subsampling
 from unlearnspn.tables import Table
@@ -193,7 +194,7 @@ class Ensemble:
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
         """Remove some records and add others, all or nothing; members that hold none of them are not touched."""
-        return self._publication.take_turn(self._mix, lambda: self._revise(minus, ids, table, dry_run))
+        return self._publication.take_turn(lambda: self._revise(minus, ids, table, dry_run))
 
     def _revise(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool) -> Report:
         require_found(minus, self.holds(minus).tolist())
@@ -269,7 +270,7 @@ class Ensemble:
     ) -> None:
         self.members = members
         self._exchange_ids(minus, ids)
-        self._publication.publish(Facts(self.n_records - len(minus) + len(ids), after))
+        self._publication.publish(Facts(self.n_records - len(minus) + len(ids), after), self._mix)
 
     def _exchange_ids(self, minus: Sequence[RecordId], ids: Sequence[RecordId]) -> None:
         for item in minus:

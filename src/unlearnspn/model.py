@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,128 +11,27 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.domains import EVERYWHERE, Domain, Domains
-from unlearnspn.clustering import Clustering, QKMeans
-from unlearnspn.clustering.by_class import ByClass
 from unlearnspn.coding import Encoding
 from unlearnspn.errors import LastRecordError
-from unlearnspn.hashing import derive_key, fingerprint
 from unlearnspn.ids import RecordId, require_found
-from unlearnspn.independence import IndependenceTest
 from unlearnspn.interrupts import Uninterrupted
-from unlearnspn.leaves import ChowLiu, Leaf, check_support
+from unlearnspn.leaves import check_support
 from unlearnspn.publishing import Publication
 from unlearnspn.rare_categories import Change, HiddenCells, leave_out, plan_change
 from unlearnspn.records import Records, Staged
-from unlearnspn.schema import Kind, Schema
+from unlearnspn.request import Request
+from unlearnspn.settings import Settings
 from unlearnspn.slices import Rows
 from unlearnspn.spn import digest
-from unlearnspn.spn.change import Change as NodeChange
 from unlearnspn.spn.derive import Derivation
-from unlearnspn.spn.holder import LOCAL, Holder
 from unlearnspn.spn.learn_spn import learn_spn
 from unlearnspn.spn.learner import Learner
-from unlearnspn.spn.node import Node, Place, copy_network
+from unlearnspn.spn.node import Node, copy_network
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView, ShownNode, show
-from unlearnspn.table_size import counted, min_rows_among, n_bins_among, sized_alike
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin
 from unlearnspn.totals import Totals
-
-#: More records than there can be.
-_ANY_NUMBER = (1 << 63) - 1
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Everything besides the records that a model is a function of."""
-
-    schema: Schema
-    seed: int
-    #: Up to how many records a node is not split; None to have it follow from how many there are.
-    min_rows: int | None
-    #: Into how many bins numeric columns are coded; None likewise.
-    n_bins: int | None
-    independence: IndependenceTest[Any]
-    clustering: Clustering[Any]
-    leaves: tuple[Leaf[Any], ...]
-    tree: ChowLiu | None = None
-    #: The variable that is to be predicted, if there is one.
-    target: int | None = None
-    #: Categories that fewer records have are left out of the model.
-    min_category_count: int = 1
-
-    @cached_property
-    def released(self) -> bytes:
-        """Fingerprint of what a released model shows of the settings: schema and leaves."""
-        return fingerprint([self.schema.digest(), *map(digest.describe, (*self.leaves, self.tree))])
-
-    @cached_property
-    def all(self) -> bytes:
-        """Fingerprint of everything."""
-        numbers = struct.pack("<QqQ", self.seed, self.min_rows or 0, self.n_bins or 0)
-        blocks = [digest.describe(block) for block in (self.independence, self.clustering)]
-        target = [] if self.target is None else [struct.pack("<q", self.target)]
-        rare = [] if self.min_category_count == 1 else [b"rare", struct.pack("<q", self.min_category_count)]
-        return fingerprint([self.released, numbers, *blocks, *target, *rare])
-
-    @property
-    def without_rare(self) -> list[int]:
-        """The variables out of which rare categories are left; classes are never left out."""
-        if self.min_category_count == 1:
-            return []
-        kinds = enumerate(variable.kind for variable in self.schema.variables)
-        return [v for v, kind in kinds if kind is Kind.CATEGORICAL and v != self.target]
-
-    @property
-    def root_place(self) -> Place:
-        """Where the root of a network stands."""
-        return Place(np.arange(len(self.schema.variables)), derive_key(self.seed, "root"))
-
-    def min_rows_among(self, n_records: int) -> int:
-        """Return up to how many records a node is not split if there are so many in all; any number of one class."""
-        if self.min_rows is not None:
-            return self.min_rows
-        if self.target is not None:
-            return _ANY_NUMBER
-        return min_rows_among(self._counted(n_records), len(self.schema.variables))
-
-    def learns_alike(self, one: int, other: int) -> bool:
-        """Tell whether nodes are split alike if there are so many records and if there are so many others."""
-        return self.min_rows_among(one) == self.min_rows_among(other) and (
-            self._clustering_among(one) == self._clustering_among(other)
-        )
-
-    def n_bins_among(self, n_records: int) -> int:
-        """Return into how many bins numeric columns are coded if there are so many records."""
-        return n_bins_among(n_records) if self.n_bins is None else self.n_bins
-
-    def _clustering_among(self, n_records: int) -> Clustering[Any]:
-        """Return the clustering if there are so many records: many clusters only go with nodes of many records."""
-        clustering = self.clustering
-        if isinstance(clustering, QKMeans) and clustering.n_clusters is None:
-            n_records = self._counted(n_records) if self.min_rows is None else 0
-            return replace(clustering, n_clusters=clustering.n_clusters_among(n_records))
-        return clustering
-
-    def _counted(self, n_records: int) -> int:
-        return counted(n_records, any(variable.kind is Kind.NUMERIC for variable in self.schema.variables))
-
-    def learner(
-        self,
-        records: Records,
-        encoding: Encoding,
-        n_records: int | None = None,
-        keeps_answers: bool = True,
-        holder: Holder = LOCAL,
-    ) -> Learner:
-        """Return the learner for records under an encoding; `n_records` if there will be more of them, or fewer."""
-        n_records = len(records) if n_records is None else n_records
-        min_rows, clustering = self.min_rows_among(n_records), self._clustering_among(n_records)
-        if self.target is not None:
-            clustering = ByClass(self.target, min_rows, clustering)
-        blocks = (self.independence, clustering, self.leaves, holder, self.tree)
-        return Learner(records, encoding, min_rows, *blocks, keeps_answers)
 
 
 class Facts(NamedTuple):
@@ -170,14 +65,14 @@ class Model:
         #: The nodes that the last request has taken out of the network.
         self.dropped: list[Node] = []
         self._digests: tuple[str, str] | None = None
-        self._derivation = Derivation()
+        self.derivation = Derivation()
         self._publication = Publication(Facts(len(records)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "learner": None, "_digests": None, "_derivation": None, "_publication": None}
+        return {**vars(self), "learner": None, "_digests": None, "derivation": None, "_publication": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({**state, "_derivation": Derivation()})
+        vars(self).update({**state, "derivation": Derivation()})
         self._publication = Publication(Facts(len(self.records)))
         self.learner = self.settings.learner(self.records, self.records.encoding)
 
@@ -280,14 +175,19 @@ class Model:
 
     def _derive(self) -> Circuit:
         self._digest()  # which names the parts that can be taken over
-        derivation = self._derivation
+        derivation = self.derivation
         expression = derivation.express(self.learner, self.root)
         return Circuit(expression, domains_of(self.settings, self.learner), self.origin, derivation.prepared)
+
+    def publish(self, n_records: int, digests: tuple[str, str]) -> None:
+        """Have readers see the model as a request has made it."""
+        self._digests = digests
+        self._publication.publish(Facts(n_records, digests), self._derive)
 
     def inherit_circuit(self, other: Model) -> None:
         """Take over what another model's circuit was made of: what has the same digest need not be derived again."""
         if self.settings.all == other.settings.all:
-            self._derivation = other._derivation
+            self.derivation = other.derivation
 
     def digest(self) -> str:
         """Digest the released model."""
@@ -312,7 +212,7 @@ class Model:
             unchanged = Change([], [], None)
             self._digests = self.digest_as(self.learner, self.records.totals, self.records.multiset, unchanged)
         if self._publication.facts.digests is None:
-            self._publication.publish(Facts(len(self.records), self._digests))
+            self._publication.add(Facts(len(self.records), self._digests))
         return self._digests
 
     def digest_as(self, learner: Learner, totals: Totals, multiset: Any, change: Change) -> tuple[str, str]:
@@ -330,7 +230,7 @@ class Model:
         self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool = False
     ) -> Report:
         """Remove some records and add others, all or nothing, once requests that came before are done."""
-        return self._publication.take_turn(self._derive, lambda: self._revise(minus, ids, table, dry_run))
+        return self._publication.take_turn(lambda: self._revise(minus, ids, table, dry_run))
 
     def _revise(self, minus: Sequence[RecordId], ids: Sequence[RecordId], table: Table | None, dry_run: bool) -> Report:
         slots = self.records.find(minus)
@@ -426,130 +326,3 @@ def learn_without_state(settings: Settings, ids: Sequence[RecordId], table: Tabl
     root = learn_spn(learner, settings.root_place, records.rows)
     digest.digest_network(learner, root)  # which names the parts that are alike
     return Circuit(Derivation().express(learner, root), domains_of(settings, learner), table.origin)
-
-
-class Request:
-    """One change on its way: the network is changed first, then the records; until then all can be taken back.
-
-    Where the coding of the values itself changes, everything is learned anew: on the same records with new codes, or,
-    where codes have to be given out anew, or bins are to be finer or coarser, on fresh ones. So it is where leaves are
-    to be of another size.
-    """
-
-    digests: tuple[str, str]
-
-    def __init__(self, model: Model, staged: Staged, change: Change) -> None:
-        self.model = model
-        self.staged = staged
-        self.change = change
-        self.recoded = False
-        self._records: Records | None = None
-        self._fresh: Model | None = None
-        self._learner = model.learner
-        n_records = len(model.records)
-        self._n_records = n_records - staged.minus.size + staged.plus.size
-        #: Whether leaves and bins are to be of the size that they have.
-        self._sized_alike = sized_alike(n_records, self._n_records)
-        self._root_before = model.root
-        self.revision = model.learner.holder.revision(model.learner)
-
-    def carry_out(self, interruptible: Callable[[], AbstractContextManager[None]]) -> None:
-        """Bring the network to where the change leads; where that takes long Ctrl-C may come."""
-        self.revision.interruptible = interruptible
-        model, staged, records = self.model, self.staged, self.model.records
-        encoding = staged.encoding
-        afresh = self._rebinned() or (encoding is not records.encoding and encoding.crowded)
-        self.recoded = afresh or not self._coded_alike()
-        if afresh:
-            with interruptible():
-                self._learn_afresh(records.rows_after(staged.minus, staged.plus))
-            return
-        if self.recoded:
-            self._learn_recoded(records.rows_after(staged.minus, staged.plus))
-        else:
-            self._revise()
-        self.digests = model.digest_as(self._learner, staged.totals, staged.multiset, self.change)
-
-    def _rebinned(self) -> bool:
-        """Tell whether so many records are to have other bins than they had."""
-        if self._sized_alike:
-            return False
-        records = self.model.records
-        n_bins = self.model.settings.n_bins_among(self._n_records)
-        return n_bins != records.n_bins and bool(records.is_numeric.any())
-
-    def _coded_alike(self) -> bool:
-        """Tell whether the values have the codes that they had."""
-        staged, records = self.staged, self.model.records
-        return staged.encoding is records.encoding or staged.encoding.codes_like(records.encoding)
-
-    def _revise(self) -> None:
-        model, staged, records = self.model, self.staged, self.model.records
-        if staged.encoding is not records.encoding:
-            # What is about to vanish must still be known while it is taken out.
-            passing = staged.encoding.coming_from(records.encoding)
-            self.revision.learner = self._learner_of(records, passing)
-            self._learner = self._learner_of(records, staged.encoding)
-        elif staged.plus.size:
-            # Room may have been made for new records.
-            self._learner = self.revision.learner = self._learner_of(records, records.encoding)
-        minus, plus = (rows if rows.size < 2 else np.sort(rows) for rows in (staged.minus, staged.plus))
-        change = NodeChange(minus, plus, lambda: records.rows_after(minus, plus))
-        if self._sized_alike or model.settings.learns_alike(len(records), self._n_records):
-            model.root = self.revision.unlearn_spn(model.root, change)
-        else:
-            self._learner = self.revision.learner = self._learner_of(records, staged.encoding)
-            model.root = self.revision.learn_anew(model.root, change)
-
-    def _learner_of(self, records: Records, encoding: Encoding) -> Learner:
-        """Return the learner for as many records as there will be."""
-        return self.model.learner_of(records, encoding, self._n_records)
-
-    def _learn_recoded(self, rows: Rows) -> None:
-        self._records = self.model.records.recoded(self.staged)
-        self._learner = self.revision.learner = self._learner_of(self._records, self.staged.encoding)
-        change = NodeChange(self.staged.minus, self.staged.plus, lambda: rows)
-        self.model.root = self.revision.learn_anew(self.model.root, change)
-
-    def _learn_afresh(self, rows: Rows) -> None:
-        """Learn from scratch, staged records among others."""
-        model, records = self.model, self.model.records
-        self._fresh = Model.learn(model.settings, records.ids_of(rows), records.export(rows, self.staged.encoding))
-        # What the network sees has no rare categories, so that nothing more was left out.
-        self._fresh.hidden = model.hidden
-        fresh, self.revision.subnetworks_learned = self._fresh, self.revision.subnetworks_learned + 1
-        self.digests = fresh.digest_as(fresh.learner, fresh.records.totals, fresh.records.multiset, self.change)
-
-    def take_back(self) -> None:
-        """Leave everything as it was."""
-        self.model.root = self._root_before
-        self.revision.take_back()
-        self.model.records.discard(self.staged)
-        if self.staged.plus.size:
-            self.model.look_anew()
-
-    def commit(self) -> None:
-        """Make the change real, wipe what it removes, and publish the model as it is then."""
-        self._make_real()
-        self.model._digests = self.digests
-        self.model._publication.publish(Facts(self._n_records, self.digests))
-
-    def _make_real(self) -> None:
-        model = self.model
-        model.hidden.change(self.change.drop, self.change.add)
-        n_moved = len(self.change.moved)
-        model.moved = self.change.moved, self.staged.minus[self.staged.minus.size - n_moved :]
-        if self.recoded:
-            model._derivation = Derivation()
-        if self._fresh is not None:
-            model.dropped = list(model.root.walk())
-            model.records, model.root, model.learner = self._fresh.records, self._fresh.root, self._fresh.learner
-            return
-        if self._records is not None:
-            model.records.adopt_codes(self._records)
-        model.records.commit(self.staged)
-        model.dropped = self.revision.dropped
-        if self._records is not None:
-            self._learner = model.learner_of(model.records, model.records.encoding)
-        model.learner = self._learner
-        model._derivation.forget(self.revision.outdated)

@@ -25,8 +25,8 @@ from unlearnspn.leaves import (
     LogNormal,
     Poisson,
 )
-from unlearnspn.model import Settings
 from unlearnspn.schema import Kind, Schema, Variable
+from unlearnspn.settings import Settings
 from unlearnspn.subsampling import MOST_MEMBERS, Subsampling
 from unlearnspn.tables.names import ColumnNames
 

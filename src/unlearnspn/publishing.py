@@ -1,13 +1,14 @@
 """One model, many threads: requests take turns, and readers are answered from what was published last.
 
 What is published is one reference, which a request exchanges at its end: readers see the model before or after it, and
-never one in between. The circuit is derived when somebody asks for it, so that requests need not wait for it.
+never one in between. As long as one thread alone uses a model, its circuit is derived when it asks for it. Once another
+thread has asked, requests derive it before they publish it, so that readers need not wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext
 from threading import Lock, get_ident
 from typing import Generic, NamedTuple, TypeVar
 
@@ -30,7 +31,7 @@ class Publication(Generic[F]):
 
     A circuit that is published is not derived again; so as long as there is one, nobody but the one whose turn it is
     looks at the model, and a request may change it while readers are answered. If there is none, whoever derives it
-    and whoever changes the model exclude each other.
+    and whoever changes the model exclude each other: that is so until another thread asks for the first time.
     """
 
     def __init__(self, facts: F) -> None:
@@ -40,9 +41,10 @@ class Publication(Generic[F]):
         #: Held by the one who derives the circuit; or who changes the model while there is none.
         self.derivation = Lock()
         self._owner = _NOBODY
-        #: The thread that had the last turn, and whether others have asked since a circuit was last derived for them.
-        self._last_owner = get_ident()
-        self._is_read = False
+        #: The threads that asked last and had the last turn; and whether these have ever been two.
+        self._last_asker: int | None = None
+        self._last_owner: int | None = None
+        self._is_shared = False
 
     @property
     def facts(self) -> F:
@@ -54,15 +56,26 @@ class Publication(Generic[F]):
         """Whether this thread has the turn."""
         return self._owner == get_ident()
 
-    def publish(self, facts: F) -> None:
-        """Have readers see the model as it is from now on: the last thing to do in a turn."""
-        self._edition = _Edition(facts)
+    def publish(self, facts: F, derive: Callable[[], Circuit]) -> None:
+        """Have readers see the model as it is from now on, with its circuit if other threads ask: last in a turn."""
+        circuit = None
+        try:
+            if self._is_shared:
+                circuit = derive()
+        except Exception:  # whoever asks derives it again, and is told
+            pass
+        finally:
+            self._edition = _Edition(facts, circuit)
+
+    def add(self, facts: F) -> None:
+        """Tell more of the model that is published."""
+        self._edition = self._edition._replace(facts=facts)
 
     def circuit(self, derive: Callable[[], Circuit]) -> Circuit:
         """Return the circuit that is published; if there is none, it is derived."""
+        self._last_asker = get_ident()
+        self._is_shared |= self._last_owner not in (None, self._last_asker)
         circuit = self._edition.circuit
-        if get_ident() != self._last_owner:
-            self._is_read = True
         if circuit is not None:
             return circuit
         if self.has_turn:
@@ -70,28 +83,17 @@ class Publication(Generic[F]):
         with self.derivation:
             return self._complete(derive)
 
-    def take_turn(self, derive: Callable[[], Circuit], act: Callable[[], T]) -> T:
-        """Do something when nobody else has the turn.
-
-        Where other threads read, the circuit is derived first if there is none: so they need not wait until it is done.
-        """
+    def take_turn(self, act: Callable[[], T]) -> T:
+        """Do something when nobody else has the turn."""
         with self._turn:
             try:
                 self._owner = self._last_owner = get_ident()
-                with self.derivation:
-                    self._prepare(derive)
-                    if self._edition.circuit is None:
-                        return act()
-                return act()
+                self._is_shared |= self._last_asker not in (None, self._last_owner)
+                # Whoever derives the first circuit meanwhile is waited for, or waits.
+                with self.derivation if self._edition.circuit is None else nullcontext():
+                    return act()
             finally:
                 self._owner = _NOBODY
-
-    def _prepare(self, derive: Callable[[], Circuit]) -> None:
-        # Asked in this order, nobody can be overlooked who asks meanwhile.
-        if self._edition.circuit is None and self._is_read:
-            self._is_read = False
-            with suppress(Exception):  # which is for those who ask
-                self._complete(derive)
 
     def _complete(self, derive: Callable[[], Circuit]) -> Circuit:
         circuit = self._edition.circuit

@@ -15,7 +15,8 @@ from unlearnspn.cluster.model import SharedModel, load_records, require_supporte
 from unlearnspn.ensemble import Ensemble, Part, Revised, member_settings
 from unlearnspn.errors import NotOnAClusterError
 from unlearnspn.ids import RecordId
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Model
+from unlearnspn.settings import Settings
 from unlearnspn.spn.report import Report
 from unlearnspn.storage.errors import StorageError, explained
 from unlearnspn.storage.files import PathLike

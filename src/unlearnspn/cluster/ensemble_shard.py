@@ -13,9 +13,9 @@ from unlearnspn.cluster.part_records import PartRecords
 from unlearnspn.cluster.reading import ReadPart
 from unlearnspn.cluster.shard import Shard
 from unlearnspn.ids import RecordId
-from unlearnspn.model import Settings
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
+from unlearnspn.settings import Settings
 from unlearnspn.subsampling import Subsampling
 from unlearnspn.tables import Table
 

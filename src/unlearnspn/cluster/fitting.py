@@ -10,8 +10,8 @@ import numpy as np
 from unlearnspn.cluster.asking import Ask, Shards
 from unlearnspn.cluster.reading import Agreement, Reading, agree, number_rows
 from unlearnspn.errors import RecordIdError
-from unlearnspn.model import Settings
 from unlearnspn.schema import Schema
+from unlearnspn.settings import Settings
 from unlearnspn.tables import Table
 
 E = TypeVar("E")

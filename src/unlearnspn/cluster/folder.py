@@ -22,9 +22,10 @@ import numpy as np
 from unlearnspn.cluster.reading import ReadPart
 from unlearnspn.ensemble import Ensemble
 from unlearnspn.errors import InvalidTableError, RecordIdError
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Model
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
+from unlearnspn.settings import Settings
 from unlearnspn.slices import Rows
 from unlearnspn.storage.blocks import encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack

@@ -28,8 +28,8 @@ from unlearnspn.independence.gtest import GTest
 from unlearnspn.leaves.from_counts import FromCounts
 from unlearnspn.leaves.from_moments import FromMoments
 from unlearnspn.leaves.histogram import Histogram
-from unlearnspn.model import Settings
 from unlearnspn.rows.row_set import RowSet
+from unlearnspn.settings import Settings
 from unlearnspn.slices import Rows, Scope, Slice
 from unlearnspn.spn.derive import Pending, express_beside
 from unlearnspn.spn.learn_spn import Decision, Flags, Opened, choose_operation

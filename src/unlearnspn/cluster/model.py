@@ -21,9 +21,11 @@ from unlearnspn.coding import Encoding
 from unlearnspn.errors import NotOnAClusterError
 from unlearnspn.ids import RecordId
 from unlearnspn.independence.gtest import GTest
-from unlearnspn.model import Model, Request, Settings
+from unlearnspn.model import Model
 from unlearnspn.rare_categories import Change
 from unlearnspn.records import Records, Staged
+from unlearnspn.request import Request
+from unlearnspn.settings import Settings
 from unlearnspn.slices import Rows
 from unlearnspn.spn.change import Change as NodeChange
 from unlearnspn.spn.derive import Derivation
@@ -275,10 +277,10 @@ class SharedRequest(Request):
         records.commit(staged)
         if fresh is not None:
             fresh.take_numbers(records)
-            model.records, model._derivation = fresh, Derivation()
+            model.records, model.derivation = fresh, Derivation()
         model.moved, model.dropped = ([], _NOBODY), self.revision.dropped
         model.learner = self._learner
-        model._derivation.forget(self.revision.outdated)
+        model.derivation.forget(self.revision.outdated)
 
 
 def load_records(stored: Stored, shards: Shards) -> None:

@@ -23,10 +23,10 @@ from unlearnspn.hashing import Keys
 from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
 from unlearnspn.leaves.tree_statistics import TreeStatistics
-from unlearnspn.model import Settings
 from unlearnspn.rows.row_set import RowSet
 from unlearnspn.rows.sorted_rows import difference, in_order, merged, split_by_label
 from unlearnspn.schema import Schema
+from unlearnspn.settings import Settings
 from unlearnspn.slices import Counts, Rows, Scope
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Factor

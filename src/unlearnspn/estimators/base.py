@@ -24,10 +24,11 @@ from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId, read_ids, require_found, require_unique
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf, check_support
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Model
 from unlearnspn.parameters import Parameters, read_settings
 from unlearnspn.progress import Progress, shown, tell
 from unlearnspn.schema import Schema
+from unlearnspn.settings import Settings
 from unlearnspn.spn.report import Report
 from unlearnspn.spn.views import NodeView
 from unlearnspn.storage import StorageError

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.ids import RecordId
-from unlearnspn.model import Settings
+from unlearnspn.settings import Settings
 from unlearnspn.spn.report import Report
 from unlearnspn.tables import Table
 from unlearnspn.tables.origins import Origin

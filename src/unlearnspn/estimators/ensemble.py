@@ -13,8 +13,8 @@ from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
-from unlearnspn.model import Settings
 from unlearnspn.parameters import read_subsampling
+from unlearnspn.settings import Settings
 from unlearnspn.spn.views import NodeView
 from unlearnspn.storage.ensembles import read_ensemble, write_ensemble
 from unlearnspn.storage.files import PathLike

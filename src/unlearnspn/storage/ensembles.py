@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.ensemble import Ensemble, member_settings
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Model
 from unlearnspn.records import Records
+from unlearnspn.settings import Settings
 from unlearnspn.storage.blocks import encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack
 from unlearnspn.storage.entries import Entries

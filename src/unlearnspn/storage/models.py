@@ -10,8 +10,9 @@ from typing import Any
 
 from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.leaves import check_support
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Model
 from unlearnspn.records import Records
+from unlearnspn.settings import Settings
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.container import Container, pack, unpack
 from unlearnspn.storage.documents import decode, encode

@@ -10,8 +10,8 @@ from unlearnspn.clustering import Clustering
 from unlearnspn.coding import MOST_BINS
 from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
-from unlearnspn.model import Settings
 from unlearnspn.schema import Kind, Schema
+from unlearnspn.settings import Settings
 from unlearnspn.spn.digest import describe
 from unlearnspn.storage.blocks import decode_with_blocks, encode_with_blocks, known_blocks
 from unlearnspn.storage.columns import describe_schema, read_schema

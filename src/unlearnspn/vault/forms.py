@@ -41,6 +41,10 @@ class Batch(NamedTuple):
         listed = rows.tolist()
         return Batch(self.table.take(rows), [self.ids[row] for row in listed], [self.subjects[row] for row in listed])
 
+    def in_order(self) -> Batch:
+        """Return the records in the order of their ids."""
+        return self.take(np.array(sorted(range(len(self.ids)), key=self.ids.__getitem__), np.int64))
+
     def identifying(self) -> list[str]:
         """Return the columns of categories in which nearly every record has one of its own."""
         factors = {column.name: column.factor() for column in self.table.columns if column.categorical}

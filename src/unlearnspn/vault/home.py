@@ -34,7 +34,8 @@ class Home:
         #: Another connection, which tells readers in any thread whether others have changed anything.
         self._watch: Database | None = None
         self._watching = Lock()
-        self._watched = 0
+        #: What `changes` said when a reader last read the vault.
+        self.read_at = 0
         self._contents: Contents | None = None
         self._store: PageStore
         self.ledger: Ledger
@@ -91,11 +92,8 @@ class Home:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def has_changed(self) -> bool:
-        """Tell, in any thread, whether others may have changed the vault since it was read."""
-        return self._changes_watched() != self._watched
-
-    def _changes_watched(self) -> int:
+    def changes(self) -> int:
+        """Return, in any thread, a number that is another one whenever others have changed the vault."""
         with self._watching:
             if self._watch is None:
                 self._watch = Database.open(self.path)
@@ -112,7 +110,7 @@ class Home:
 
     def _read(self) -> Contents:
         if not self.is_writable:
-            self._watched = self._changes_watched()
+            self.read_at = self.changes()
         with self._database.reading():
             self._version = self._database.changes_by_others()
             ledger, store, key = read_sealed(self._database)

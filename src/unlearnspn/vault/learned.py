@@ -17,11 +17,12 @@ from unlearnspn.errors import InvalidTableError, RecordIdError
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.leaves import check_support
-from unlearnspn.model import Model, Settings
+from unlearnspn.model import Model
 from unlearnspn.parameters import Parameters, read_settings
 from unlearnspn.rare_categories import HiddenCell, HiddenCells
 from unlearnspn.records import Records
 from unlearnspn.schema import Schema
+from unlearnspn.settings import Settings
 from unlearnspn.slices import Rows
 from unlearnspn.spn.dump import load_network
 from unlearnspn.spn.report import Report
@@ -73,7 +74,8 @@ class Learned:
 
     @classmethod
     def fit(cls, batch: Batch, id_column: Label, parameters: Parameters) -> Learned:
-        """Learn from scratch."""
+        """Learn from scratch; where records lie follows from their ids, so that it tells nothing of what was before."""
+        batch = batch.in_order()
         schema = Schema.of(batch.table, parameters.categorical_features, id_column)
         settings = read_settings(parameters, schema, batch.table.column_names)
         check_support(settings.leaves, batch.table)
@@ -170,7 +172,9 @@ class Learned:
         """Store what has changed since the last time."""
         model, records = self.model, self.model.records
         slots = None
-        if not self._rewritten:
+        if self._rewritten:
+            self._make_way(store)
+        else:
             slots = np.unique(np.concatenate([*self._slots, np.zeros(0, np.int64)]))
         self._nodes.put(model.root)
         self._nodes.save(store)
@@ -187,10 +191,15 @@ class Learned:
         if records.encoding is not self._stored_encoding:
             self._save_categories(store)
         self._save_hidden(store)
-        if _MODEL not in store.names or self._rewritten:
+        if _MODEL not in store.names:
             store.save_document(_MODEL, self._describe())
         self._slots, self._rewritten = [], False
         self._stored_encoding = records.encoding
+
+    def _make_way(self, store: PageStore) -> None:
+        """Erase what is stored, so that pages do not stay where history has put them."""
+        self.erase(store)
+        self._stored_encoding = self._stored_hidden = None
 
     def _describe(self) -> dict[str, Any]:
         return {

@@ -104,7 +104,8 @@ class Vault(Queries):
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._publication = Publication(None)
+        #: Beside the circuit: which state of the file it is of, for readers.
+        self._publication = Publication(home.read_at)
 
     @classmethod
     def create(
@@ -397,8 +398,8 @@ class Vault(Queries):
     @property
     def circuit_(self) -> Circuit:
         """The circuit that serves the model as it is now; what others have removed meanwhile is not in it."""
-        if not self._home.is_writable and self._home.has_changed():
-            self.take_turn(lambda: None)
+        if not self._home.is_writable and self._home.changes() != self._publication.facts:
+            self.take_turn(self._home.contents)
         return self._publication.circuit(self._derive)
 
     def _derive(self) -> Circuit:
@@ -411,9 +412,9 @@ class Vault(Queries):
             try:
                 return act()
             finally:
-                self._publication.publish(None)
+                self._publication.publish(self._home.read_at, self._derive)
 
-        return act() if self._publication.has_turn else self._publication.take_turn(self._derive, act_and_publish)
+        return act() if self._publication.has_turn else self._publication.take_turn(act_and_publish)
 
     @property
     @_in_turn
