@@ -10,6 +10,7 @@ import pandas as pd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from many_threads import at_once
 from sequences import Held, Sequence, apply_request, large_sequences, sequences
 from shards import cut, estimator_in_shards, fit_in_shards
 from unlearnspn import SPN, SPNClassifier, SPNEnsemble
@@ -116,6 +117,8 @@ def assert_like_local(case, folder=None):
     X, ids = held.table(sequence, rng)
     shared, table = case.shared(X, ids, rng), case.frame(sequence.pool)
     assert_alike(shared, case.local(X, ids), table)
+    if sequence.shuffle % 3 == 0:
+        at_once(lambda: shared.circuit_)  # another thread has asked: from now on requests derive the circuit
     if folder is not None:
         shared.save(folder)
     for kind, numbers in sequence.requests:
