@@ -257,6 +257,15 @@ def test_once_another_thread_has_read_nobody_waits_however_many_requests_came_un
         assert answers(kind, model) == answers(kind, twin)
 
 
+def test_nor_do_readers_wait_after_another_fit(kind, monkeypatch):
+    model, twin = kind.fit(), kind.fit(TABLE[100:], TABLE.index[100:].tolist())
+    answers(kind, model)
+    model.unlearn(1)
+    model.fit(*kind.columns(TABLE[100:]), ids=TABLE.index[100:].tolist())
+    with halfway(monkeypatch, Request, "carry_out", lambda: model.unlearn(200)):
+        assert answers(kind, model) == answers(kind, twin)
+
+
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_a_circuit_that_cannot_be_derived_in_a_request_does_not_keep_the_old_one(error, monkeypatch):
     spn = KINDS["SPN"].fit()

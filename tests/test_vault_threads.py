@@ -1,5 +1,6 @@
 """One vault, many threads: requests are carried out one after another, and every answer is that of one model."""
 
+import signal
 import threading
 from itertools import count
 
@@ -7,6 +8,7 @@ import pytest
 
 from many_threads import N_WRITERS, assert_each_answer_is_of_a_prefix, at_once, halfway, use
 from unlearnspn import SPN, Vault, VaultError
+from unlearnspn.publishing import Publication
 from unlearnspn.request import Request
 from unlearnspn.vault.home import Home
 from unlearnspn.vault.ledger import Ledger
@@ -165,6 +167,96 @@ def test_nobody_is_answered_from_before_while_another_thread_reads_what_has_chan
             assert asking.is_alive()
         asking.join(60)
         assert found == [QUESTIONS[0](writing)]
+
+
+def test_in_a_turn_of_several_steps_answers_are_those_of_the_last_step(make):
+    vault, twin = make(), make()
+    twin.unlearn("c-1")
+    before = QUESTIONS[0](vault)
+    found = vault.take_turn(lambda: [QUESTIONS[0](vault), vault.unlearn("c-1").removed, QUESTIONS[0](vault)])
+    assert found == [before, 1, QUESTIONS[0](twin)]
+    with Vault.open(vault._home.path) as reading:
+        assert reading.take_turn(lambda: QUESTIONS[0](reading)) == found[-1]
+        vault.unlearn("c-2")
+        assert reading.take_turn(lambda: QUESTIONS[0](reading)) == QUESTIONS[0](vault)
+
+
+AMID_CHANGES = {
+    "ask": lambda vault: vault.circuit_,
+    "count": len,
+    "unlearn": lambda vault: vault.unlearn("c-2"),
+    "file": lambda vault: vault.desk.file("access", subject="p-3", who="anna"),
+    "turn": lambda vault: vault.take_turn(lambda: None),
+    "close": Vault.close,
+}
+
+
+@pytest.mark.parametrize("step", ["revise", "store"])
+@pytest.mark.parametrize("name", AMID_CHANGES)
+def test_nothing_comes_in_between_the_steps_of_a_change(make, name, step):
+    vault, told = make(), []
+
+    def tell(reached, done, total):
+        if reached == step and done == 0:
+            with pytest.raises(RuntimeError, match="is being changed by the one who asks"):
+                AMID_CHANGES[name](vault)
+            told.append(reached)
+
+    vault.unlearn("c-1", progress=tell)
+    assert told == [step]
+    assert_whole(vault, ["c-1"])
+    assert vault.verify()
+
+
+def test_tables_that_come_one_by_one_change_nothing_else(make):
+    vault = make()
+    before = len(vault)
+
+    def tables():
+        yield people(5, first=1000, seed=1)
+        vault.desk.file("access", subject="p-3", who="anna")
+
+    with pytest.raises(RuntimeError, match="is being changed by the one who asks"):
+        vault.ingest(tables())
+    assert len(vault) == before
+    assert vault.desk.requests() == []
+    assert_whole(vault, [])
+
+
+def test_ctrl_c_at_the_end_of_a_request_leaves_no_answer_of_before(make, monkeypatch):
+    vault, twin = make(), make()
+    twin.unlearn("c-1")
+    answer(vault)
+    publish = Publication.publish
+
+    def interrupted(publication, facts, derive):
+        if publication is vault._publication:
+            signal.raise_signal(signal.SIGINT)
+        publish(publication, facts, derive)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr(Publication, "publish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            vault.unlearn("c-1")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert answer(vault) == answer(twin)
+
+
+def test_a_key_that_is_changed_amid_an_audit_is_no_finding(make, monkeypatch):
+    vault, contents, changed = make(), Home.contents, []
+    with Vault.open(vault._home.path) as reading:
+
+        def contents_then_change(home):
+            found = contents(home)
+            if home is reading._home and not changed:
+                changed.append(vault.rotate_key())
+            return found
+
+        monkeypatch.setattr(Home, "contents", contents_then_change)
+        assert reading.verify(relearn=False)
+        assert changed
 
 
 def test_readers_do_not_wait_for_an_audit(make, monkeypatch):

@@ -152,6 +152,10 @@ class Ensemble:
         """The mixture of the members' circuits, each by its number of records; made when it is first asked for."""
         return self._publication.circuit(self._mix)
 
+    def follow(self, before: Ensemble) -> None:
+        """Take the place of another ensemble: where several threads have used that, the circuit is derived now."""
+        self._publication.follow(before._publication, self._mix)
+
     def _mix(self) -> Circuit:
         sizes = [len(member.records) for member in self.learned]
         weights = [log(size / sum(sizes)) for size in sizes]

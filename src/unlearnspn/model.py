@@ -179,6 +179,10 @@ class Model:
         expression = derivation.express(self.learner, self.root)
         return Circuit(expression, domains_of(self.settings, self.learner), self.origin, derivation.prepared)
 
+    def follow(self, before: Model) -> None:
+        """Take the place of another model: where several threads have used that, the circuit is derived now."""
+        self._publication.follow(before._publication, self._derive)
+
     def publish(self, n_records: int, digests: tuple[str, str]) -> None:
         """Have readers see the model as a request has made it."""
         self._digests = digests

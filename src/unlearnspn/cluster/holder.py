@@ -35,9 +35,10 @@ from unlearnspn.spn.derive import Pending, express_beside
 from unlearnspn.spn.learn_spn import Decision, Flags, Opened, choose_operation
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Factor, Place
-from unlearnspn.statistics.clusters import Clusters, before_rounds, quantised, repeats
+from unlearnspn.statistics.clusters import Clusters
 from unlearnspn.statistics.marginals import CONSTANT, INFORMATIVE, Marginals
 from unlearnspn.statistics.pairs import PAIR, AskedPairs
+from unlearnspn.statistics.rounds import before_rounds, quantised, repeats
 
 _NO_VALUE = -1
 

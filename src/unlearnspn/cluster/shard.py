@@ -30,10 +30,11 @@ from unlearnspn.settings import Settings
 from unlearnspn.slices import Counts, Rows, Scope
 from unlearnspn.spn.learner import Learner
 from unlearnspn.spn.node import Factor
-from unlearnspn.statistics.clusters import Clusters, sum_rows
+from unlearnspn.statistics.clusters import Clusters
 from unlearnspn.statistics.distances import gather
 from unlearnspn.statistics.marginals import Marginals, settle
 from unlearnspn.statistics.pair_search import count_hub
+from unlearnspn.statistics.rounds import sum_rows
 from unlearnspn.statistics.seeds import Candidates
 from unlearnspn.statistics.space import Space
 from unlearnspn.subsampling import Subsampling

@@ -141,7 +141,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         model = self._learn_engine(settings, names, table)
         if target is not None:
             model.label_dtype = target.dtype
-        self._model = model
+        self._adopt(model)
         self._set_features(feature_names, named)
 
     def _fit_dask(self, X: Any, ids: Any, y: Any, progress: Progress | bool) -> None:
@@ -167,8 +167,15 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         opened = open_shards(shards, reading, lambda schema, like: self._settings(schema, like, reading.target))
         model = self._gather_engine(opened)
         model.origin, model.label_dtype = opened.like.origin, opened.label_dtype
-        self._model = model
+        self._adopt(model)
         self._set_features(opened.like.names[: opened.n_features], opened.like.has_text_names)
+
+    def _adopt(self, model: Engine) -> None:
+        """Have a model that was learned answer from now on."""
+        before: Engine | None = getattr(self, "_model", None)
+        if before is not None:
+            model.follow(before)
+        self._model = model
 
     @abstractmethod
     def _learn_engine(self, settings: Settings, ids: Sequence[RecordId], table: Table) -> Engine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,9 @@ class Engine(Protocol):
     @property
     def circuit(self) -> Circuit:
         """The circuit that serves what was learned."""
+
+    def follow(self, before: Any) -> None:
+        """Take the place of another engine of the same kind: whoever asked that one does not wait for this one."""
 
     def check_support(self, table: Table) -> None:
         """Raise unless the leaves can model the values of a table beside those of the records held."""

@@ -13,18 +13,21 @@ from unlearnspn.vault.ledger import entries
 
 
 def audit_vault(home: Home, key: PublicKey | None, head: str | None, relearn: bool, progress: Progress | None) -> Audit:
-    """Read the vault anew and check all of it."""
+    """Read the vault anew and check all of it, in one state: once more if somebody changes it meanwhile."""
     home.forget()
-    try:
-        tell(progress, "pages", 0)
-        home.database.check()
-        home.database.require_accounted()
-        contents = home.contents()
-    except DamagedVaultError as error:
-        return Audit((Finding(False, "vault", str(error)),))
-    tell(progress, "ledger", 0)
-    with home.database.reading():
-        audit, check = check_chain(entries(home.database), key, head)
+    while True:
+        try:
+            tell(progress, "pages", 0)
+            home.database.check()
+            home.database.require_accounted()
+            contents = home.contents()
+        except DamagedVaultError as error:
+            return Audit((Finding(False, "vault", str(error)),))
+        tell(progress, "ledger", 0)
+        with home.database.reading():
+            if home.is_current():
+                audit, check = check_chain(entries(home.database), key, head)
+                break
     findings = [
         Finding(True, "file", "every byte of it belongs to the vault: tables, rows and nothing else"),
         Finding(True, "vault", "its pages and its seal are as they were written"),

@@ -99,13 +99,18 @@ class Home:
                 self._watch = Database.open(self.path)
             return self._watch.changes_by_others()
 
+    def is_current(self) -> bool:
+        """Tell whether nobody has changed the vault since it was read."""
+        return self._contents is not None and self._database.changes_by_others() == self._version
+
     def contents(self) -> Contents:
         """Return what the vault holds now; whatever others have changed since the last time is read anew."""
-        if self._contents is None or self._database.changes_by_others() != self._version:
+        if not self.is_current():
             before, self._contents = self._contents, None
             self._contents = self._read()
             if before is not None:
                 self._contents.inherit_circuit(before)
+        assert self._contents is not None
         return self._contents
 
     def _read(self) -> Contents:

@@ -25,6 +25,7 @@ from unlearnspn.circuit.queries import Queries
 from unlearnspn.errors import RecordIdError, listing
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
+from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.parameters import Parameters
 from unlearnspn.progress import Progress, tell
 from unlearnspn.publishing import Publication
@@ -106,6 +107,8 @@ class Vault(Queries):
         self._home = home
         #: Beside the circuit: which state of the file it is of, for readers.
         self._publication = Publication(home.read_at)
+        #: Whether the one whose turn it is has begun to change something, and has not stored it yet.
+        self._is_changing = False
 
     @classmethod
     def create(
@@ -398,6 +401,8 @@ class Vault(Queries):
     @property
     def circuit_(self) -> Circuit:
         """The circuit that serves the model as it is now; what others have removed meanwhile is not in it."""
+        if self._publication.has_turn:
+            return self.take_turn(self._derive)
         if not self._home.is_writable and self._home.changes() != self._publication.facts:
             self.take_turn(self._home.contents)
         return self._publication.circuit(self._derive)
@@ -409,12 +414,18 @@ class Vault(Queries):
         """Do something, in several steps perhaps, while no other thread is at work on the vault."""
 
         def act_and_publish() -> T:
-            try:
-                return act()
-            finally:
-                self._publication.publish(self._home.read_at, self._derive)
+            with Uninterrupted() as uninterrupted:
+                try:
+                    with uninterrupted.except_here():
+                        return act()
+                finally:
+                    self._publication.publish(self._home.read_at, self._derive)
 
-        return act() if self._publication.has_turn else self._publication.take_turn(act_and_publish)
+        if not self._publication.has_turn:
+            return self._publication.take_turn(act_and_publish)
+        if self._is_changing:
+            raise RuntimeError("the vault is being changed by the one who asks: ask again when the request is done")
+        return act()
 
     @property
     @_in_turn
@@ -616,7 +627,11 @@ class Vault(Queries):
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Throw away what is in memory if a change is not completed, for whatever reason: it may be half made."""
+        """Throw away what is in memory if a change is not completed, for whatever reason: it may be half made.
+
+        Whoever is told of progress, or gives tables one by one, must not come in between with something else.
+        """
+        self._is_changing = True
         try:
             yield
         except OSError as error:
@@ -627,6 +642,8 @@ class Vault(Queries):
         except BaseException:
             self._home.forget()
             raise
+        finally:
+            self._is_changing = False
 
     def _learned(self) -> Learned:
         learned = self._home.contents().learned
