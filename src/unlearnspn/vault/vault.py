@@ -302,8 +302,8 @@ class Vault(Queries):
             report = contents.revise(names, None)
             contents.guard.note(items)
             commitment, openings = commit(items)
-            gone = {subject for subject in subjects if not contents.of_subject(subject)}
-            contents.inbox.forget(gone, set(names), asked, self._home.ledger.link.entry, commitment)
+            gone = contents.without_records(subjects)
+            contents.inbox.forget(gone, set(names), contents.holds, asked, self._home.ledger.link.entry, commitment)
             counts = Counts(len(names), 0, len(contents))
             statement = state_removal(
                 self._home.ledger.link,
@@ -344,7 +344,7 @@ class Vault(Queries):
             return self._try_out(contents, [], batch)
         contents.inbox.require_same(asked.id, None, lambda request: False)
         action = Action.INGEST if contents.learned is None else Action.ADDITION
-        return self._revise(action, asked, [], batch, form, progress)
+        return self._revise(action, asked, [], batch, form, set(), progress)
 
     @_in_turn
     def rectify(
@@ -377,7 +377,7 @@ class Vault(Queries):
         contents.inbox.require_same(
             asked.id, Wish.CORRECT, lambda request: owners == {request.subject} or _all_in(batch.ids, request.ids)
         )
-        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
+        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, owners, progress)
 
     @_in_turn
     def preview(self, ids: Any = None, *, subject: Any = None) -> Preview:
@@ -652,8 +652,10 @@ class Vault(Queries):
         minus: Sequence[RecordId],
         plus: Batch,
         form: Form,
+        owners: set[str],
         progress: Progress | None,
     ) -> Outcome:
+        """Remove records, of these owners, and add others."""
         self._home.require_writable()
         contents = self._home.contents()
         before = contents.commitments
@@ -662,7 +664,8 @@ class Vault(Queries):
             contents.form = form
             report = contents.revise(minus, plus)
             counts = Counts(len(minus), len(plus.ids), len(contents))
-            contents.inbox.settle(asked, self._home.ledger.link.entry)
+            gone = contents.without_records(owners.difference(plus.subjects))
+            contents.inbox.forget(gone, set(), contents.holds, asked, self._home.ledger.link.entry, None)
             tell(progress, "store", 0)
             certificate = self._commit(contents, action, asked, before, counts)
             tell(progress, "store", 1)
