@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -37,7 +36,7 @@ from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file, resolve
 from unlearnspn.vault.desk import Desk
 from unlearnspn.vault.errors import InboxError, VaultError, not_fitted
-from unlearnspn.vault.exports import write_circuit
+from unlearnspn.vault.exports import writing_circuit
 from unlearnspn.vault.finding import rows_like
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
@@ -488,23 +487,18 @@ class Vault(Queries):
         """Write the serving circuit alone into a file, free of records and state; `Circuit.load` reads it.
 
         `format` is that of `Circuit.save`, JSON, or Graphviz's dot. Who took which model, and when, is entered into
-        the ledger; if the vault was opened for reading, it is not, and the outcome has no certificate.
+        the ledger; if the vault was opened for reading, it is not, and the outcome has no certificate. The file is
+        there only once this was entered: what fails before that changes nothing.
         """
         asked, circuit = Asked.now(request_id, operator), self._learned().model.circuit
         if self._home.is_writable:
             self._home.require_writable()
-        contents, is_new = self._home.contents(), not os.path.exists(path)
-        write_circuit(circuit, path, format)
-        certificate = None
-        if self._home.is_writable:
-            counts = Counts(0, 0, len(contents))
-            try:
+        contents, certificate = self._home.contents(), None
+        with writing_circuit(circuit, path, format):
+            if self._home.is_writable:
+                counts = Counts(0, 0, len(contents))
                 with self._changing():
                     certificate = self._commit(contents, Action.EXPORT, asked, contents.commitments, counts)
-            except BaseException:
-                if is_new:
-                    os.unlink(path)
-                raise
         return Outcome(certificate, None, 0, 0, len(contents))
 
     @_in_turn
