@@ -1,6 +1,8 @@
 """Folders of models that somebody has changed: refused, whatever they say."""
 
+import errno
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -141,6 +143,32 @@ def test_an_ensemble_whose_disk_is_full_is_as_it_was(tmp_path, monkeypatch):
     assert ensemble.state_digest() == fresh.state_digest()
     assert estimator_in_shards(SPNEnsemble, path, 1).state_digest() == fresh.state_digest()
     assert ensemble.verify()
+
+
+@pytest.mark.parametrize("kind", [SPN, SPNEnsemble])
+def test_a_request_is_carried_out_where_files_of_the_earlier_state_cannot_be_deleted(tmp_path, monkeypatch, kind):
+    parameters = {"min_rows": 20} | ({"n_members": 3, "subsample": 0.6} if kind is SPNEnsemble else {})
+    path, estimator = tmp_path / "model", kind(**parameters)
+    fit_in_shards(estimator, [TABLE[:25], TABLE[25:40], TABLE[40:]], 2).save(path)
+
+    def fails(*arguments, **named):
+        raise OSError(errno.EIO, "Input/output error")
+
+    def fresh(gone):
+        return kind(**parameters).fit(TABLE.drop(gone), ids="id").state_digest()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", fails)
+        with pytest.raises(StorageError, match="cannot delete files of an earlier state"):
+            estimator.unlearn([3, 30])
+    assert estimator.state_digest() == fresh([3, 30])
+    assert estimator.n_records_ == 58
+    estimator.unlearn([55])
+    assert estimator.state_digest() == fresh([3, 30, 55])
+    values = [np.float64(TABLE["x"][place]).tobytes() for place in (3, 30, 55)]
+    assert not any(value in file.read_bytes() for file in path.iterdir() for value in values)
+    assert estimator_in_shards(kind, path, 2).state_digest() == fresh([3, 30, 55])
+    assert estimator.verify()
 
 
 def test_a_folder_is_loaded_by_the_class_that_saved_it(folder):

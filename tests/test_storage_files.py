@@ -11,7 +11,7 @@ import pytest
 
 from unlearnspn.storage import StorageError, files
 from unlearnspn.storage.errors import explained
-from unlearnspn.storage.files import read_file, write_file
+from unlearnspn.storage.files import read_file, replacing, write_file
 
 
 def test_a_file_is_written_and_read(tmp_path):
@@ -37,6 +37,17 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(error, before, tmp_
     with pytest.raises(type(error)):
         write_file(path, failing_parts(error))
     assert {found.name: found.read_bytes() for found in tmp_path.iterdir()} == ({"file": before} if before else {})
+
+
+def test_a_file_takes_the_old_ones_place_when_the_block_has_ended(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"the old file")
+    with pytest.raises(KeyboardInterrupt), replacing(path, [b"new"]):
+        raise KeyboardInterrupt
+    assert {found.name: found.read_bytes() for found in tmp_path.iterdir()} == {"file": b"the old file"}
+    with replacing(path, [b"new"]):
+        assert path.read_bytes() == b"the old file"
+    assert {found.name: found.read_bytes() for found in tmp_path.iterdir()} == {"file": b"new"}
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -213,6 +213,61 @@ def test_the_desk_forgets(tmp_path, how):
         assert vault.verify()
 
 
+@pytest.mark.parametrize("is_fitted", [True, False])
+@pytest.mark.parametrize("how", ["past the desk", "asked for"])
+def test_the_desk_forgets_whom_a_correction_leaves_without_records(tmp_path, is_fitted, how):
+    subject, remark = "Viktor Unvergessen", "lives at Elfenweg 81920"
+    table = TABLE.copy()
+    table.loc[[40, 41], "person"] = subject
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(table, "customer", "person")
+        if is_fitted:
+            vault.fit(min_rows=20)
+        filed(vault, "access", "q-1", subject=subject)
+        vault.desk.note("q-1", remark, who="anna")
+        vault.desk.access("q-1", who="anna")
+        vault.desk.file("access", subject=subject, who="anna", request_id="q-2", note=remark)
+        filed(vault, "correct", "q-3", subject=subject)
+        filed(vault, "access", "q-4", subject="p-14")
+        filed(vault, "erase", "q-5", ids=["c-40"])
+        others = vault.desk.get("q-4"), vault.desk.get("q-5")
+        vault.rectify(table.loc[[40], ["customer", "person"]].assign(person="p-14"))
+        assert [vault.desk.get(f"q-{number}").subject for number in (1, 2, 3)] == [subject] * 3
+        last = table.loc[[41], ["customer", "person"]].assign(person="p-900")
+        outcome = vault.rectify(last) if how == "past the desk" else vault.desk.correct("q-3", last, who="anna")
+        assert not [text for text in (subject, remark) if text.encode() in written_in(tmp_path)]
+        requests = [vault.desk.get(f"q-{number}") for number in (1, 2, 3)]
+        assert all(request.is_nameless and request.state is State.DONE for request in requests)
+        entry = outcome.certificate.statement.link.entry
+        assert [request.entry for request in requests] == [None, entry, entry]
+        assert [step.what for step in requests[2].steps] == ["filed", "identity verified", "done"]
+        assert vault.desk.correct("q-3", last, who="anna").certificate == outcome.certificate
+        assert (vault.desk.get("q-4"), vault.desk.get("q-5")) == others
+        assert vault.verify()
+
+
+@pytest.mark.parametrize("is_fitted", [True, False])
+def test_ids_that_nobody_holds_keep_no_request(tmp_path, is_fitted):
+    remark = "Viktor lives at Elfenweg 81920"
+    table = TABLE.copy()
+    table.loc[40, "customer"] = "id-7c6f3a09-unique"
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(table, "customer", "person")
+        if is_fitted:
+            vault.fit(min_rows=20)
+        vault.unlearn("id-7c6f3a09-unique")
+        for name, ids in (("q-1", ["c-41"]), ("q-2", ["c-41", "c-42"])):
+            vault.desk.file("erase", ids=["id-7c6f3a09-unique", *ids], who="anna", request_id=name, note=remark)
+            vault.desk.deny(name, ground="Art. 17(3)(b)", who="anna", reason=remark)
+        vault.unlearn("c-41")
+        assert vault.desk.get("q-1").is_nameless
+        assert vault.desk.get("q-2").ids == ("c-42",)
+        assert b"id-7c6f3a09-unique" not in written_in(tmp_path)
+        vault.unlearn("c-42")
+        assert vault.desk.get("q-2").is_nameless
+        assert remark.encode() not in written_in(tmp_path)
+
+
 def test_inbox_and_records_change_together_or_not_at_all(vault, tmp_path, monkeypatch):
     filed(vault)
     before = digests_of(vault), vault.desk.requests()

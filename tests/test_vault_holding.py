@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import sqlite3
 
@@ -13,7 +15,9 @@ from command_line import run, run_json
 from unlearnspn import Circuit, Vault, VaultError
 from unlearnspn.certificates import audit_ledger
 from unlearnspn.errors import RecordIdError
+from unlearnspn.storage import StorageError
 from unlearnspn.vault import ledger
+from unlearnspn.vault.ledger import Ledger
 from vault_states import people
 
 TABLE = people(150).assign(visits=range(150))
@@ -164,12 +168,53 @@ def test_a_vault_for_reading_exports_without_an_entry(path, tmp_path):
     json.loads((tmp_path / "people.json").read_text())
 
 
-def test_an_export_that_cannot_be_entered_leaves_no_file(path, tmp_path, monkeypatch):
+@pytest.mark.parametrize("format", ["circuit", "json", "dot"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_export_that_cannot_be_entered_changes_no_file(path, tmp_path, monkeypatch, format, is_there):
+    folder = tmp_path / "exports"
+    folder.mkdir()
     with Vault.open(path, write=True) as vault:
-        monkeypatch.setattr(vault._home, "commit", lambda *arguments: (_ for _ in ()).throw(VaultError("full")))
-        with pytest.raises(VaultError, match="full"):
-            vault.export(tmp_path / "people.circuit")
-    assert not (tmp_path / "people.circuit").exists()
+        if is_there:
+            vault.export(folder / "people", format=format)
+        before, entries = contents_of(folder), len(vault.log())
+        vault.unlearn("c-21")
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "append", lambda *arguments: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+            with pytest.raises(VaultError, match="full; the vault is complete"):
+                vault.export(folder / "people", format=format)
+        assert contents_of(folder) == before
+        assert len(vault.log()) == entries + 1
+        vault.export(folder / "people", format=format)
+        assert [name for name, content in contents_of(folder).items() if content != before.get(name)] == ["people"]
+        assert len(vault.log()) == entries + 2
+
+
+def test_an_export_that_cannot_be_written_is_not_entered(path, tmp_path):
+    (tmp_path / "folder").mkdir()
+    with Vault.open(path, write=True) as vault:
+        for place, why in (("nowhere/people", "No such file"), ("folder", "something is there that is no file")):
+            with pytest.raises(StorageError, match=f"cannot write '{tmp_path / place}': {why}"):
+                vault.export(tmp_path / place)
+        assert len(vault.log()) == 3
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+def test_a_circuit_is_in_its_place_only_once_it_is_entered(path, tmp_path, monkeypatch):
+    """What fails then leaves an entry too many, and no file."""
+    (tmp_path / "people.circuit").write_bytes(b"the old file")
+    before = contents_of(tmp_path)
+    with Vault.open(path, write=True) as vault:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "replace", lambda *arguments: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
+            with pytest.raises(StorageError, match=r"cannot write .*people.circuit': broken"):
+                vault.export(tmp_path / "people.circuit")
+        assert [entry.statement.action for entry in vault.log()][3:] == ["export"]
+        assert vault.verify()
+    assert contents_of(tmp_path) == before
+
+
+def contents_of(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
 def test_export_on_the_command_line_is_entered_where_it_can_be(path):

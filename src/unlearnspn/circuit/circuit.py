@@ -112,6 +112,10 @@ class Circuit(Queries):
 
     def save(self, path: PathLike) -> None:
         """Write the circuit into one file, from which `load` makes the same again."""
+        write_circuit(path, self.layout, self.domains, self._document())
+
+    def _document(self) -> dict[str, Any]:
+        """Return what a file says of the circuit beside the arrays; whoever asks for it exports the circuit."""
         self._warn_of_export()
         columns = self.domains.columns
         facts = {
@@ -121,7 +125,7 @@ class Circuit(Queries):
             "timed": [column.name for column in columns if column.has_time],
             "spans": {column.name: list(column.span) for column in columns if column.span != EVERYWHERE},
         }
-        write_circuit(path, self.layout, self.domains, {"origin": self.origin.to_dict(), **facts})
+        return {"origin": self.origin.to_dict(), **facts}
 
     @classmethod
     def load(cls, path: PathLike) -> Self:

@@ -231,8 +231,19 @@ class SharedEnsemble(Ensemble):
         n_records = self.n_records - len(minus) + len(ids)
         try:
             self._write(folder, [each.member for each in revised], after, n_records, concerned)
-        finally:
+        except BaseException:
             folder.sweep()
+            raise
+
+    def _adopt(
+        self, members: list[Model | None], minus: Sequence[RecordId], ids: Sequence[RecordId], after: tuple[str, str]
+    ) -> None:
+        """Take over what the folder holds; only then is it swept, for a sweep that fails must take nothing back."""
+        try:
+            super()._adopt(members, minus, ids, after)
+        finally:
+            if self.folder is not None:
+                self.folder.sweep()
 
     def _learn_member(self, number: int, part: Part) -> Model:
         """Return a member that had no records before, learned from those that come, in the first shard."""

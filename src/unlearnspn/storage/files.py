@@ -7,8 +7,8 @@ import glob
 import os
 import secrets
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unlearnspn.storage.errors import StorageError
@@ -25,6 +25,16 @@ def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
 
     The parts go to a temporary file in the same folder, which takes the place of the old one once it is on the disk.
     """
+    with replacing(path, parts):
+        pass
+
+
+@contextmanager
+def replacing(path: PathLike, parts: Iterable[bytes | memoryview]) -> Iterator[None]:
+    """Write a file as `write_file` does, but let it take the place of the old one only once the block has ended.
+
+    If the block fails, the old file stays, and nothing beside it.
+    """
     # A link stays a link: it is what it points to that is replaced.
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -33,6 +43,7 @@ def write_file(path: PathLike, parts: Iterable[bytes | memoryview]) -> None:
     try:
         _write(temporary, parts)
         _keep_mode(target, temporary)
+        yield
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -1,9 +1,9 @@
 """The requests of people whose records a vault holds, and what became of them.
 
-A request names a person: by subject, or by ids of records. Once an erasure is done, nothing here names them any more:
-the request keeps its id, its dates, its ground and its outcome, and in place of the person the certificate's
-commitment. Requests are texts in a heap in which bytes that are removed are wiped, stored with the records under one
-seal; so they change in one transaction with these.
+A request names a person: by subject, or by ids of records. Once an erasure is done, or a correction that leaves them
+without records, nothing here names them any more: the request keeps its id, its dates, its ground and its outcome, and
+in place of the person the commitment of the erasure's certificate. Requests are texts in a heap in which bytes that are
+removed are wiped, stored with the records under one seal; so they change in one transaction with these.
 """
 
 from __future__ import annotations
@@ -296,16 +296,25 @@ class Inbox:
                 request = request.with_step(asked.operator, "approved", ground=asked.ground)
             self._put(request.with_step(asked.operator, "done", state=State.DONE, entry=entry))
 
-    def forget(self, subjects: set[str], ids: set[RecordId], asked: Asked, entry: int, commitment: str) -> None:
+    def forget(
+        self,
+        subjects: set[str],
+        ids: set[RecordId],
+        holds: Callable[[Sequence[RecordId]], list[bool]],
+        asked: Asked,
+        entry: int,
+        commitment: str | None,
+    ) -> None:
         """Erase all that names people or records that were removed; requests keep what names nobody.
 
-        Open requests of theirs are done with that, whatever they asked for: there is nothing left to see or to correct.
+        `holds` tells which records are held now: no others are named any more. Open requests of those who have left are
+        done with that, whatever they asked for: there is nothing left to see or to correct.
         """
         self.settle(asked, entry)
         for request in self.requests():
             if not request.names(subjects, ids):
                 continue
-            left = tuple(item for item in request.ids if item not in ids)
+            left = tuple(item for item, is_held in zip(request.ids, holds(request.ids), strict=True) if is_held)
             if left and request.subject not in subjects:
                 self._put(replace(request, ids=left))
                 continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -38,7 +37,7 @@ from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.database import require_file, resolve
 from unlearnspn.vault.desk import Desk
 from unlearnspn.vault.errors import InboxError, VaultError, not_fitted
-from unlearnspn.vault.exports import write_circuit
+from unlearnspn.vault.exports import writing_circuit
 from unlearnspn.vault.finding import rows_like
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.held import HeldRecords, held_records
@@ -305,8 +304,8 @@ class Vault(Queries):
             report = contents.revise(names, None)
             contents.guard.note(items)
             commitment, openings = commit(items)
-            gone = {subject for subject in subjects if not contents.of_subject(subject)}
-            contents.inbox.forget(gone, set(names), asked, self._home.ledger.link.entry, commitment)
+            gone = contents.without_records(subjects)
+            contents.inbox.forget(gone, set(names), contents.holds, asked, self._home.ledger.link.entry, commitment)
             counts = Counts(len(names), 0, len(contents))
             statement = state_removal(
                 self._home.ledger.link,
@@ -347,7 +346,7 @@ class Vault(Queries):
             return self._try_out(contents, [], batch)
         contents.inbox.require_same(asked.id, None, lambda request: False)
         action = Action.INGEST if contents.learned is None else Action.ADDITION
-        return self._revise(action, asked, [], batch, form, progress)
+        return self._revise(action, asked, [], batch, form, set(), progress)
 
     @_in_turn
     def rectify(
@@ -380,7 +379,7 @@ class Vault(Queries):
         contents.inbox.require_same(
             asked.id, Wish.CORRECT, lambda request: owners == {request.subject} or _all_in(batch.ids, request.ids)
         )
-        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, progress)
+        return self._revise(Action.CORRECTION, asked, batch.ids, batch, form, owners, progress)
 
     @_in_turn
     def preview(self, ids: Any = None, *, subject: Any = None) -> Preview:
@@ -499,23 +498,18 @@ class Vault(Queries):
         """Write the serving circuit alone into a file, free of records and state; `Circuit.load` reads it.
 
         `format` is that of `Circuit.save`, JSON, or Graphviz's dot. Who took which model, and when, is entered into
-        the ledger; if the vault was opened for reading, it is not, and the outcome has no certificate.
+        the ledger; if the vault was opened for reading, it is not, and the outcome has no certificate. The file is
+        there only once this was entered: what fails before that changes nothing.
         """
         asked, circuit = Asked.now(request_id, operator), self._learned().model.circuit
         if self._home.is_writable:
             self._home.require_writable()
-        contents, is_new = self._home.contents(), not os.path.exists(path)
-        write_circuit(circuit, path, format)
-        certificate = None
-        if self._home.is_writable:
-            counts = Counts(0, 0, len(contents))
-            try:
+        contents, certificate = self._home.contents(), None
+        with writing_circuit(circuit, path, format):
+            if self._home.is_writable:
+                counts = Counts(0, 0, len(contents))
                 with self._changing():
                     certificate = self._commit(contents, Action.EXPORT, asked, contents.commitments, counts)
-            except BaseException:
-                if is_new:
-                    os.unlink(path)
-                raise
         return Outcome(certificate, None, 0, 0, len(contents))
 
     @_in_turn
@@ -669,8 +663,10 @@ class Vault(Queries):
         minus: Sequence[RecordId],
         plus: Batch,
         form: Form,
+        owners: set[str],
         progress: Progress | None,
     ) -> Outcome:
+        """Remove records, of these owners, and add others."""
         self._home.require_writable()
         contents = self._home.contents()
         before = contents.commitments
@@ -679,7 +675,8 @@ class Vault(Queries):
             contents.form = form
             report = contents.revise(minus, plus)
             counts = Counts(len(minus), len(plus.ids), len(contents))
-            contents.inbox.settle(asked, self._home.ledger.link.entry)
+            gone = contents.without_records(owners.difference(plus.subjects))
+            contents.inbox.forget(gone, set(), contents.holds, asked, self._home.ledger.link.entry, None)
             tell(progress, "store", 0)
             certificate = self._commit(contents, action, asked, before, counts)
             tell(progress, "store", 1)
