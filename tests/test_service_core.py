@@ -691,19 +691,31 @@ def test_an_empty_file_is_begun_anew(tmp_path):
     database.close()
 
 
+def keep(database, *values):
+    """Keep values, all of them or none."""
+    with database.together():
+        for number, value in enumerate(values):
+            database.change("insert into secrets(name, value) values (?, ?)", f"secret {number}", value)
+
+
 def test_changes_count_together_or_not_at_all(database):
-    log = AuditLog(database)
-
-    def change():
-        with database.together():
-            log.write("anna", "filed")
-            log.write("anna", None)
-
     with pytest.raises(sqlite3.IntegrityError):
-        change()
-    assert log.entries() == []
-    log.write("anna", "filed")
-    assert len(log.entries()) == 1
+        keep(database, b"first", None)
+    assert database.rows("select * from secrets") == []
+    keep(database, b"first")
+    assert len(database.rows("select * from secrets")) == 1
+
+
+def test_what_could_not_be_completed_is_taken_back(database):
+    database.row("pragma busy_timeout = 0")
+    with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as reader:
+        reader.execute("begin")
+        reader.execute("select * from secrets").fetchall()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            keep(database, b"first")
+    assert database.rows("select * from secrets") == []
+    keep(database, b"second")
+    assert database.rows("select value from secrets") == [(b"second",)]
 
 
 def test_a_service_whose_file_cannot_be_used_lets_go_of_the_vault(tmp_path):
