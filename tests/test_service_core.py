@@ -575,6 +575,32 @@ def test_many_read_the_ledger_while_it_grows(service):
     assert len(service.ledger.entries()) == 8
 
 
+class Between:
+    """A lock; the first time that it was let go of, something is done before whoever had it goes on."""
+
+    def __init__(self, act):
+        self._acts, self._lock = [act], threading.Lock()
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *error):
+        self._lock.release()
+        if self._acts:
+            self._acts.pop()()
+
+
+def test_an_entry_is_found_also_if_another_one_is_read_meanwhile(service):
+    def grow():
+        service.vault.unlearn(["c-2"], request_id="r-1")
+        service.ledger.entries()
+
+    service.vault.unlearn(["c-1"], request_id="r-1")
+    service.ledger._lock = Between(grow)
+    assert service.ledger.of_request("r-1", Action.REMOVAL).statement.link.entry in (3, 4)
+    assert service.ledger.of_request("r-1", Action.REMOVAL).statement.link.entry == 4
+
+
 # -- figures ---------------------------------------------------------------------------------------------------------
 
 
