@@ -603,6 +603,18 @@ def test_probabilities_expectations_samples_and_imputations(service, api):
     assert get(api, "/model/circuit").json()
 
 
+def test_whoever_takes_the_circuit_is_in_the_audit_log_with_the_entry_of_its_model(service, api):
+    for entry in ("2", "3"):
+        before = service.vault.log()
+        assert get(api, "/model/circuit").text == service.vault.circuit_.to_json()
+        told = service.audit.entries()[0]
+        assert (told.who.partition(" (")[0], told.what, told.about) == ("crm", "circuit taken", entry)
+        assert len(service.vault.log()) == len(before)
+        service.vault.unlearn(subject=f"p-{entry}")
+    with full(service):
+        get(api, "/model/circuit", 500)
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [

@@ -421,10 +421,26 @@ def test_nothing_is_shown_of_which_the_audit_log_cannot_tell(service):
         for show in (
             lambda: service.look_up(Person("p-7"), who="anna"),
             lambda: service.find_like({"town": "Ulm"}, who="anna"),
+            lambda: service.take_circuit(who="crm"),
         ):
             with pytest.raises(sqlite3.OperationalError):
                 show()
     assert service.audit.entries()[0].what == "signed in"
+
+
+def test_the_audit_log_tells_of_the_circuit_that_was_taken_and_not_of_one_before(service, monkeypatch):
+    original = type(service.vault).circuit_.fget
+
+    def and_somebody_leaves(vault):
+        circuit = original(vault)
+        if len(vault) == 90:
+            vault.unlearn(["c-1"])
+        return circuit
+
+    monkeypatch.setattr(type(service.vault), "circuit_", property(and_somebody_leaves))
+    taken = service.take_circuit(who="crm")
+    assert taken == original(service.vault)
+    assert [(entry.what, entry.about) for entry in service.audit.entries()] == [("circuit taken", "3")]
 
 
 def test_an_error_that_nobody_expected_does_not_say_that_nothing_was_done():

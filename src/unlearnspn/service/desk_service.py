@@ -254,6 +254,12 @@ class DeskService:
             self._held_out = None
         return self._held_out
 
+    def take_circuit(self, *, who: str) -> Circuit:
+        """Return the circuit that serves, once the audit log tells who took it, and of which entry of the ledger."""
+        circuit, entry = self._served()
+        self.audit.write(who, "circuit taken", str(entry))
+        return circuit
+
     def measure(self, read: Callable[[Circuit], Table], *, who: str) -> HeldOut:
         """Measure the mean log-density of records that the model has not seen."""
         # Counted first: if the vault changes meanwhile, what is measured here counts for nothing.
@@ -300,6 +306,13 @@ class DeskService:
         return self.jobs.start("fit", who, work)
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _served(self) -> tuple[Circuit, int]:
+        """Return the circuit that serves, and the last entry of the ledger when it was the model."""
+        while True:
+            n_entries, circuit = self.vault.info().n_entries, self.vault.circuit_
+            if self.vault.info().n_entries == n_entries:
+                return circuit, n_entries - 1
 
     def _in_inbox(self, request_id: str) -> InboxRequest | None:
         return self.vault.read_inbox(lambda inbox: inbox.find(request_id))
