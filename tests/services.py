@@ -1,11 +1,13 @@
 """What tests of the service share: a small vault that is served, and clients of its API and its console."""
 
+import sqlite3
 import time
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from argon2 import PasswordHasher
 from fastapi import routing
 from starlette.testclient import TestClient
@@ -59,6 +61,25 @@ def opened(path):
         yield service
     finally:
         service.close()
+
+
+@contextmanager
+def full(service):
+    """Have the disk be full for a while, as far as the service's own file is concerned: not one entry more has room."""
+    database = service._database
+    (pages,) = database.row("pragma page_count")
+    database.row(f"pragma max_page_count = {pages}")
+    try:
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            _fill(service)
+        yield
+    finally:
+        database.row("pragma max_page_count = 1073741823")
+
+
+def _fill(service):
+    for _ in range(1000):
+        service.audit.write("anna", "signed in")
 
 
 def token(service, *scopes, days=30, name="crm"):

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from services import API, GROUND, TABLE, another, api_of, make_vault, opened, removal, token, wait_for
+from services import API, GROUND, TABLE, another, api_of, full, make_vault, opened, removal, token, wait_for
 from unlearnspn import Vault
 from unlearnspn.certificates import Envelope, Item, Kind, PublicKey, Receipt, audit_certificate, audit_receipt
 from unlearnspn.service.roles import Scope
@@ -137,6 +137,14 @@ def test_a_removal_takes_up_the_request_that_was_filed(api):
     file(api, "r-1", verified=False)
     done = post(api, "/removals", removal())
     assert get(api, "/requests/r-1").json()["entry"] == done["entry"]
+
+
+def test_a_removal_is_answered_with_its_receipt_although_the_audit_log_cannot_be_written(service, api):
+    with full(service):
+        done = post(api, "/removals", removal())
+        assert (done["removed"], len(done["receipts"])) == (3, 1)
+    assert post(api, "/removals", removal())["envelope"] == done["envelope"]
+    assert [entry.what for entry in service.audit.entries(limit=2)] == ["erased", "signed in"]
 
 
 def test_two_of_the_same_removals_at_the_same_time_are_one(service):
@@ -593,6 +601,18 @@ def test_probabilities_expectations_samples_and_imputations(service, api):
         assert filled[0]["visits"] is not None
     assert [column["name"] for column in get(api, "/model").json()["columns"]] == list(circuit.columns)
     assert get(api, "/model/circuit").json()
+
+
+def test_whoever_takes_the_circuit_is_in_the_audit_log_with_the_entry_of_its_model(service, api):
+    for entry in ("2", "3"):
+        before = service.vault.log()
+        assert get(api, "/model/circuit").text == service.vault.circuit_.to_json()
+        told = service.audit.entries()[0]
+        assert (told.who.partition(" (")[0], told.what, told.about) == ("crm", "circuit taken", entry)
+        assert len(service.vault.log()) == len(before)
+        service.vault.unlearn(subject=f"p-{entry}")
+    with full(service):
+        get(api, "/model/circuit", 500)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,15 @@ import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from services import GROUND, PASSWORD, QUICK, TABLE, make_vault, opened
-from unlearnspn.certificates import Action
+from many_threads import halfway
+from services import GROUND, PASSWORD, QUICK, TABLE, full, make_vault, opened
+from unlearnspn.certificates import Action, utc_now
 from unlearnspn.service import attempts, sessions, tokens
 from unlearnspn.service.accounts import Accounts
 from unlearnspn.service.attempts import MOST_BY_ADDRESS, MOST_BY_NAME, WINDOW, Attempts
 from unlearnspn.service.audit_log import AuditLog
 from unlearnspn.service.database import Database
-from unlearnspn.service.desk_service import Person
+from unlearnspn.service.desk_service import DeskService, Person
 from unlearnspn.service.errors import (
     ConflictError,
     ForbiddenError,
@@ -29,10 +30,12 @@ from unlearnspn.service.errors import (
 )
 from unlearnspn.service.jobs import Jobs, JobState
 from unlearnspn.service.metrics import Metrics
+from unlearnspn.service.problems import explain
 from unlearnspn.service.roles import Role, Scope
 from unlearnspn.service.sessions import Sessions
 from unlearnspn.service.tokens import Tokens
-from unlearnspn.vault import Wish
+from unlearnspn.vault import NewRequest, Wish
+from unlearnspn.vault.home import Home
 from vault_states import people
 
 ANOTHER = "another horse battery"
@@ -358,6 +361,94 @@ def test_what_was_refused_is_not_in_the_audit_log_as_done(service):
     assert service.audit.entries() == []
 
 
+def test_what_is_done_is_answered_and_told_later_while_the_audit_log_cannot_be_written(service, caplog):
+    for request_id, wish, person in (
+        ("q-1", Wish.ERASE, "p-8"),
+        ("q-2", Wish.CORRECT, "p-10"),
+        ("q-3", "access", "p-9"),
+    ):
+        service.file(wish, Person(person), who="anna", request_id=request_id)
+        service.verify_identity(request_id, who="anna")
+    with full(service):
+        removed, added, replaced = (CHANGES[name](service, name) for name in ("remove", "add", "replace"))
+        erased = service.erase("q-1", ground=GROUND, who="anna")
+        corrected = service.correct("q-2", CORRECTED, who="anna")
+        assert len(service.answer_access("q-3", who="anna")) == 3
+        service.hold("p-9", who="anna", reason="p-9 is in court")
+        new = [NewRequest(Wish.ERASE, subject, request_id=name) for subject, name in (("p-11", "q-4"), ("p-12", "q-5"))]
+        service.file_all(new, who="anna")
+        service.deny("q-4", ground="Art. 12(5)", who="anna", reason="p-11 asks each day")
+        assert service.audit.entries()[0].what == "signed in"
+    assert [len(outcome.receipts()) for outcome in (removed, erased, added)] == [1, 1, 0]
+    assert (added.added, replaced.added, corrected.added) == (3, 2, 2)
+    told_at = utc_now()
+    service.look_up(Person("p-12"), who="berta")
+    assert [(entry.what, entry.about) for entry in service.audit.entries(limit=11)[::-1]] == [
+        ("erased", "remove"),
+        ("records added", "add"),
+        ("records corrected", "replace"),
+        ("erased", "q-1"),
+        ("corrected", "q-2"),
+        ("access given", "q-3"),
+        ("hold placed", ""),
+        ("filed", "q-4"),
+        ("filed", "q-5"),
+        ("denied", "q-4"),
+        ("records seen", ""),
+    ]
+    assert all(entry.at <= told_at for entry in service.audit.entries(limit=11)[1:])
+    assert "OperationalError" in caplog.text
+    assert not [name for name in ("p-7", "p-8", "p-9", "p-10", "p-11", "q-1", "anna") if name in caplog.text]
+
+
+def test_what_the_audit_log_owes_is_told_to_whoever_reads_it(service):
+    with full(service):
+        service.hold("p-9", who="anna", reason="p-9 is in court")
+    assert [service.audit.entries()[0].what for _ in range(2)] == ["hold placed"] * 2
+    assert service.audit.entries()[1].what == "signed in"
+
+
+def test_what_the_audit_log_owes_is_written_at_the_end(tmp_path):
+    path = make_vault(tmp_path)
+    with opened(path) as service, full(service):
+        service.hold("p-9", who="anna", reason="p-9 is in court")
+    with opened(path) as service:
+        assert service.audit.entries()[0].what == "hold placed"
+
+
+def test_nothing_is_shown_of_which_the_audit_log_cannot_tell(service):
+    with full(service):
+        for show in (
+            lambda: service.look_up(Person("p-7"), who="anna"),
+            lambda: service.find_like({"town": "Ulm"}, who="anna"),
+            lambda: service.take_circuit(who="crm"),
+        ):
+            with pytest.raises(sqlite3.OperationalError):
+                show()
+    assert service.audit.entries()[0].what == "signed in"
+
+
+def test_the_audit_log_tells_of_the_circuit_that_was_taken_and_not_of_one_before(service, monkeypatch):
+    original = type(service.vault).circuit_.fget
+
+    def and_somebody_leaves(vault):
+        circuit = original(vault)
+        if len(vault) == 90:
+            vault.unlearn(["c-1"])
+        return circuit
+
+    monkeypatch.setattr(type(service.vault), "circuit_", property(and_somebody_leaves))
+    taken = service.take_circuit(who="crm")
+    assert taken == original(service.vault)
+    assert [(entry.what, entry.about) for entry in service.audit.entries()] == [("circuit taken", "3")]
+
+
+def test_an_error_that_nobody_expected_does_not_say_that_nothing_was_done():
+    detail = explain(RuntimeError("p-7")).detail
+    assert "nothing" not in detail
+    assert "as a whole or not at all" in detail
+
+
 # -- attempts --------------------------------------------------------------------------------------------------------
 
 
@@ -575,6 +666,32 @@ def test_many_read_the_ledger_while_it_grows(service):
     assert len(service.ledger.entries()) == 8
 
 
+class Between:
+    """A lock; the first time that it was let go of, something is done before whoever had it goes on."""
+
+    def __init__(self, act):
+        self._acts, self._lock = [act], threading.Lock()
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *error):
+        self._lock.release()
+        if self._acts:
+            self._acts.pop()()
+
+
+def test_an_entry_is_found_also_if_another_one_is_read_meanwhile(service):
+    def grow():
+        service.vault.unlearn(["c-2"], request_id="r-1")
+        service.ledger.entries()
+
+    service.vault.unlearn(["c-1"], request_id="r-1")
+    service.ledger._lock = Between(grow)
+    assert service.ledger.of_request("r-1", Action.REMOVAL).statement.link.entry in (3, 4)
+    assert service.ledger.of_request("r-1", Action.REMOVAL).statement.link.entry == 4
+
+
 # -- figures ---------------------------------------------------------------------------------------------------------
 
 
@@ -691,19 +808,31 @@ def test_an_empty_file_is_begun_anew(tmp_path):
     database.close()
 
 
+def keep(database, *values):
+    """Keep values, all of them or none."""
+    with database.together():
+        for number, value in enumerate(values):
+            database.change("insert into secrets(name, value) values (?, ?)", f"secret {number}", value)
+
+
 def test_changes_count_together_or_not_at_all(database):
-    log = AuditLog(database)
-
-    def change():
-        with database.together():
-            log.write("anna", "filed")
-            log.write("anna", None)
-
     with pytest.raises(sqlite3.IntegrityError):
-        change()
-    assert log.entries() == []
-    log.write("anna", "filed")
-    assert len(log.entries()) == 1
+        keep(database, b"first", None)
+    assert database.rows("select * from secrets") == []
+    keep(database, b"first")
+    assert len(database.rows("select * from secrets")) == 1
+
+
+def test_what_could_not_be_completed_is_taken_back(database):
+    database.row("pragma busy_timeout = 0")
+    with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as reader:
+        reader.execute("begin")
+        reader.execute("select * from secrets").fetchall()
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            keep(database, b"first")
+    assert database.rows("select * from secrets") == []
+    keep(database, b"second")
+    assert database.rows("select value from secrets") == [(b"second",)]
 
 
 def test_a_service_whose_file_cannot_be_used_lets_go_of_the_vault(tmp_path):
@@ -727,9 +856,9 @@ def table_of(frame):
 NEW = table_of(people(3, seed=1, first=900))
 CORRECTED = table_of(TABLE.loc[30:31, ["customer", "age"]].assign(age=[33.0, 34.0]))
 CHANGES = {
-    "add": lambda service: service.add(NEW, who="crm", request_id="r-1"),
-    "replace": lambda service: service.replace(CORRECTED, who="crm", request_id="r-1"),
-    "remove": lambda service: service.remove(Person("p-7"), who="crm", ground=GROUND, request_id="r-1"),
+    "add": lambda service, name="r-1": service.add(NEW, who="crm", request_id=name),
+    "replace": lambda service, name="r-1": service.replace(CORRECTED, who="crm", request_id=name),
+    "remove": lambda service, name="r-1": service.remove(Person("p-7"), who="crm", ground=GROUND, request_id=name),
 }
 FIT = {"min_rows": 30}
 
@@ -785,3 +914,39 @@ def test_an_id_is_for_one_person_also_if_the_service_starts_anew(tmp_path):
             with pytest.raises(ConflictError, match="was for somebody else"):
                 service.remove(person, who="crm", ground=GROUND, request_id="r-1")
         assert len(service.vault) == 87
+
+
+# -- the end ---------------------------------------------------------------------------------------------------------
+
+DEEDS = {
+    **{
+        name: (change, told)
+        for (name, change), told in zip(CHANGES.items(), ("records added", "records corrected", "erased"), strict=True)
+    },
+    "erase": (lambda service: service.erase("q-1", ground=GROUND, who="anna"), "erased"),
+    "correct": (lambda service: service.correct("q-2", CORRECTED, who="anna"), "corrected"),
+    "answer_access": (lambda service: service.answer_access("q-3", who="anna"), "access given"),
+    "deny": (lambda service: service.deny("q-1", ground="Art. 12(5)", who="anna", reason="each day"), "denied"),
+    "hold": (lambda service: service.hold("p-9", who="anna", reason="p-9 is in court"), "hold placed"),
+}
+
+
+@pytest.mark.parametrize(("deed", "told"), DEEDS.values(), ids=DEEDS)
+def test_what_is_being_done_at_the_end_is_finished_and_told(tmp_path, monkeypatch, deed, told):
+    path, answers = make_vault(tmp_path), []
+    with opened(path) as service:
+        for request_id, wish, person in (("q-1", "erase", "p-8"), ("q-2", "correct", "p-10"), ("q-3", "access", "p-9")):
+            service.file(wish, Person(person), who="anna", request_id=request_id)
+            service.verify_identity(request_id, who="anna")
+    service = DeskService.open(path)
+    closing = threading.Thread(target=service.close)
+    with halfway(monkeypatch, Home, "commit", lambda: answers.append(deed(service))):
+        closing.start()
+        closing.join(0.1)
+        assert closing.is_alive(), "it waits for what is being done"
+    closing.join(20)
+    assert len(answers) == 1, "whoever asked is answered"
+    if told == "erased":
+        assert len(answers[0].receipts()) == 1
+    with opened(path) as service:
+        assert service.audit.entries()[0].what == told

@@ -69,7 +69,10 @@ def test_all_that_the_audit_log_says_has_words():
     for folder in (CONSOLE, CONSOLE / ".."):
         for file in folder.iterdir():
             if file.name.endswith(".py"):
-                found = re.findall(r"""(?:audit\.write\([^,()]+|_changed\(who), "([^"]+)\"""", file.read_text("utf-8"))
+                found = re.findall(
+                    r"""(?:audit\.write(?:_done)?\([^,()]+|_(?:changed|done)\(who), "([^"]+)\"""",
+                    file.read_text("utf-8"),
+                )
                 said.update(found)
     assert len(said) > 20
     assert {f"deed.{re.sub('[^a-z]+', '_', what)}" for what in said} <= names("en")

@@ -91,10 +91,12 @@ class Database:
             self._connection.execute("begin immediate")
             try:
                 yield
+                self._connection.execute("commit")
             except BaseException:
-                self._connection.execute("rollback")
+                # If the disk is full, SQLite may have done so already.
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
                 raise
-            self._connection.execute("commit")
 
     def close(self) -> None:
         """Close the file."""

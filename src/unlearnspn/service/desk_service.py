@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from unlearnspn.certificates import Action, Envelope
 from unlearnspn.circuit import Circuit
@@ -27,6 +27,8 @@ from unlearnspn.storage.files import PathLike
 from unlearnspn.tables import Table
 from unlearnspn.vault import HeldRecords, InboxRequest, NewRequest, Outcome, Preview, Vault, Wish
 from unlearnspn.vault.desk import require_ground
+
+T = TypeVar("T")
 
 #: What the name of the service's own file ends with.
 SUFFIX = ".service"
@@ -90,8 +92,10 @@ class DeskService:
     def close(self) -> None:
         """Finish what is being done, and close everything."""
         self.jobs.close()
-        self._database.close()
+        # It waits for whoever has its turn, who may still have something to tell the audit log.
         self.vault.close()
+        self.audit.catch_up()
+        self._database.close()
 
     # -- requests of people ----------------------------------------------------------------------------------------
 
@@ -106,69 +110,70 @@ class DeskService:
         note: str = "",
     ) -> InboxRequest:
         """Enter a request; the same one once more, by its id, is the one that is there."""
-        request = self.desk.file(
-            wish, who=who, **person.as_arguments(), received=received, request_id=request_id, note=note
-        )
-        self.audit.write(who, "filed", request.id)
-        return request
+        new: dict[str, Any] = {"received": received, "request_id": request_id, "note": note}
+        return self._changed(who, "filed", lambda: self.desk.file(wish, who=who, **person.as_arguments(), **new))
 
     def file_all(self, new: Sequence[NewRequest], *, who: str) -> list[InboxRequest]:
         """Enter requests, all of them or none."""
-        requests = self.desk.file_all(new, who=who)
-        with self._database.together():
-            for request in requests:
-                self.audit.write(who, "filed", request.id)
-        return requests
+
+        def act() -> list[InboxRequest]:
+            requests = self.desk.file_all(new, who=who)
+            self.audit.write_done(who, "filed", [request.id for request in requests])
+            return requests
+
+        return self.vault.take_turn(act)
 
     def verify_identity(self, request_id: str, *, who: str) -> InboxRequest:
         """Say that the requester is the person."""
-        return self._changed(who, "identity verified", self.desk.verify_identity(request_id, who=who))
+        return self._changed(who, "identity verified", lambda: self.desk.verify_identity(request_id, who=who))
 
     def extend(self, request_id: str, until: str, *, who: str, reason: str) -> InboxRequest:
         """Set a later date, once."""
-        return self._changed(who, "extended", self.desk.extend(request_id, until, who=who, reason=reason))
+        return self._changed(who, "extended", lambda: self.desk.extend(request_id, until, who=who, reason=reason))
 
     def deny(self, request_id: str, *, ground: str, who: str, reason: str) -> InboxRequest:
         """Refuse a request."""
-        return self._changed(who, "denied", self.desk.deny(request_id, ground=ground, who=who, reason=reason))
+        return self._changed(who, "denied", lambda: self.desk.deny(request_id, ground=ground, who=who, reason=reason))
 
     def withdraw(self, request_id: str, *, who: str) -> InboxRequest:
         """Close a request that the person does not make any more."""
-        return self._changed(who, "withdrawn", self.desk.withdraw(request_id, who=who))
+        return self._changed(who, "withdrawn", lambda: self.desk.withdraw(request_id, who=who))
 
     def note(self, request_id: str, text: str, *, who: str) -> InboxRequest:
         """Put a remark on the timeline of a request."""
-        return self._changed(who, "remark", self.desk.note(request_id, text, who=who))
+        return self._changed(who, "remark", lambda: self.desk.note(request_id, text, who=who))
 
     def hold(self, subject: str, *, who: str, reason: str) -> None:
         """Block the erasure of a person."""
-        self.desk.hold(subject, who=who, reason=reason)
-        self.audit.write(who, "hold placed")
+        self._done(who, "hold placed", "", lambda: self.desk.hold(subject, who=who, reason=reason))
 
     def lift(self, subject: str, *, who: str) -> None:
         """Allow the erasure of a person again."""
-        self.desk.lift(subject)
-        self.audit.write(who, "hold lifted")
+        self._done(who, "hold lifted", "", lambda: self.desk.lift(subject))
 
     def erase(self, request_id: str, *, ground: str, who: str) -> Outcome:
         """Carry an erasure out; asked once more, it returns the same certificate."""
-        outcome = self.desk.erase(request_id, ground=ground, who=who)
-        self.jobs.forget()
-        self.audit.write(who, "erased", request_id)
-        return outcome
+
+        def act() -> Outcome:
+            outcome = self.desk.erase(request_id, ground=ground, who=who)
+            self.jobs.forget()
+            return outcome
+
+        return self._done(who, "erased", request_id, act)
 
     def answer_access(self, request_id: str, *, who: str) -> HeldRecords:
         """Return all that is held on the person, and close the request."""
-        held = self.desk.access(request_id, who=who)
-        self.audit.write(who, "access given", request_id)
-        return held
+        return self._done(who, "access given", request_id, lambda: self.desk.access(request_id, who=who))
 
     def correct(self, request_id: str, table: Any, *, who: str) -> Outcome:
         """Replace values of the person's records."""
-        outcome = self.desk.correct(request_id, table, who=who)
-        self.jobs.forget()
-        self.audit.write(who, "corrected", request_id)
-        return outcome
+
+        def act() -> Outcome:
+            outcome = self.desk.correct(request_id, table, who=who)
+            self.jobs.forget()
+            return outcome
+
+        return self._done(who, "corrected", request_id, act)
 
     def preview(self, request_id: str) -> Preview:
         """Return what an erasure would do to the model; a reader of its own finds out, so that nobody waits."""
@@ -221,7 +226,7 @@ class DeskService:
             if known is not None:
                 return _of_as_many(known, table)
             outcome = self.vault.learn(table, allow_returning=allow_returning, request_id=request_id, operator=who)
-            self.audit.write(who, "records added", request_id)
+            self.audit.write_done(who, "records added", [request_id])
             return outcome
 
         return self.vault.take_turn(act)
@@ -235,7 +240,7 @@ class DeskService:
                 return _of_as_many(known, table)
             outcome = self.vault.rectify(table, request_id=request_id, operator=who)
             self.jobs.forget()
-            self.audit.write(who, "records corrected", request_id)
+            self.audit.write_done(who, "records corrected", [request_id])
             return outcome
 
         return self.vault.take_turn(act)
@@ -248,6 +253,12 @@ class DeskService:
         if self._held_out is not None and self._held_out.n_entries != self.vault.info().n_entries:
             self._held_out = None
         return self._held_out
+
+    def take_circuit(self, *, who: str) -> Circuit:
+        """Return the circuit that serves, once the audit log tells who took it, and of which entry of the ledger."""
+        circuit, entry = self._served()
+        self.audit.write(who, "circuit taken", str(entry))
+        return circuit
 
     def measure(self, read: Callable[[Circuit], Table], *, who: str) -> HeldOut:
         """Measure the mean log-density of records that the model has not seen."""
@@ -296,12 +307,35 @@ class DeskService:
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
+    def _served(self) -> tuple[Circuit, int]:
+        """Return the circuit that serves, and the last entry of the ledger when it was the model."""
+        while True:
+            n_entries, circuit = self.vault.info().n_entries, self.vault.circuit_
+            if self.vault.info().n_entries == n_entries:
+                return circuit, n_entries - 1
+
     def _in_inbox(self, request_id: str) -> InboxRequest | None:
         return self.vault.read_inbox(lambda inbox: inbox.find(request_id))
 
-    def _changed(self, who: str, what: str, request: InboxRequest) -> InboxRequest:
-        self.audit.write(who, what, request.id)
-        return request
+    def _changed(self, who: str, what: str, change: Callable[[], InboxRequest]) -> InboxRequest:
+        """Change a request in the vault's turn, and tell the audit log of it before the vault can be closed."""
+
+        def act() -> InboxRequest:
+            request = change()
+            self.audit.write_done(who, what, [request.id])
+            return request
+
+        return self.vault.take_turn(act)
+
+    def _done(self, who: str, what: str, about: str, act: Callable[[], T]) -> T:
+        """Do something in the vault's turn, and tell the audit log of it before the vault can be closed."""
+
+        def act_and_tell() -> T:
+            done = act()
+            self.audit.write_done(who, what, [about])
+            return done
+
+        return self.vault.take_turn(act_and_tell)
 
     def _known(self, request_id: str, actions: Sequence[Action]) -> Outcome | None:
         """Return what was done for a request before, if it was of this kind."""

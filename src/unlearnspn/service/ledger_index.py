@@ -20,6 +20,18 @@ class LedgerIndex:
 
     def entries(self) -> list[Envelope]:
         """Return all entries."""
+        self._catch_up()
+        with self._lock:
+            return list(self._entries)
+
+    def of_request(self, request_id: str, action: Action) -> Envelope | None:
+        """Return the last entry of a kind for a request, if there is one."""
+        self._catch_up()
+        with self._lock:
+            entries = [self._entries[number] for number in self._by_request.get(request_id, [])]
+        return next((entry for entry in reversed(entries) if entry.statement.action is action), None)
+
+    def _catch_up(self) -> None:
         # Not within the lock: who has the vault's turn may wait for the lock.
         new = self._vault.log(len(self._entries))
         with self._lock:
@@ -28,12 +40,3 @@ class LedgerIndex:
                 if statement.link.entry == len(self._entries):
                     self._by_request[statement.request.id].append(statement.link.entry)
                     self._entries.append(envelope)
-            return list(self._entries)
-
-    def of_request(self, request_id: str, action: Action) -> Envelope | None:
-        """Return the last entry of a kind for a request, if there is one."""
-        entries = self.entries()
-        with self._lock:
-            numbers = self._by_request.get(request_id, [])
-        found = [entries[number] for number in numbers if entries[number].statement.action is action]
-        return found[-1] if found else None

@@ -66,6 +66,11 @@ _STATUSES: tuple[tuple[type[BaseException], HTTPStatus], ...] = (
     (ParameterTypeError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (ValueError, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
+#: Of what nobody expected; whether it came before or after a change was made, nobody knows.
+_UNEXPECTED = (
+    "something went wrong here; a change is made as a whole or not at all: "
+    "look whether this one was made, or ask again with the same id"
+)
 
 
 @dataclass(frozen=True)
@@ -81,4 +86,4 @@ def explain(error: BaseException) -> Problem:
     for kind, status in _STATUSES:
         if isinstance(error, kind):
             return Problem(status, str(error))
-    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "something went wrong here, and nothing was half done")
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED)
