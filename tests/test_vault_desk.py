@@ -247,6 +247,27 @@ def test_the_desk_forgets_whom_a_correction_leaves_without_records(tmp_path, is_
 
 
 @pytest.mark.parametrize("is_fitted", [True, False])
+def test_a_correction_does_not_answer_an_open_request_to_erase(tmp_path, is_fitted):
+    table = TABLE.copy()
+    table.loc[[40, 41], "person"] = "p-99"
+    moved = table.loc[[40, 41], ["customer", "person"]].assign(person="p-14")
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(table, "customer", "person")
+        if is_fitted:
+            vault.fit(min_rows=20)
+        filed(vault, "erase", "q-1", subject="p-99")
+        with pytest.raises(InboxError, match="request 'q-1' to erase the records of 'p-99' is open"):
+            vault.rectify(moved)
+        assert vault.holds_any(subject="p-99")
+        vault.rectify(moved.iloc[:1])  # one record is left, which the request is about
+        assert vault.desk.get("q-1").is_open
+        vault.desk.deny("q-1", ground="Art. 17(3)(b)", who="anna", reason="is kept")
+        vault.rectify(moved)
+        assert vault.desk.get("q-1").is_nameless
+        assert vault.verify()
+
+
+@pytest.mark.parametrize("is_fitted", [True, False])
 def test_ids_that_nobody_holds_keep_no_request(tmp_path, is_fitted):
     remark = "Viktor lives at Elfenweg 81920"
     table = TABLE.copy()

@@ -17,10 +17,10 @@ from unlearnspn.circuit.domains import EVERYWHERE, Domain, Domains
 from unlearnspn.circuit.evidence import Constraints, OneOf
 from unlearnspn.circuit.expressions import HIGH, LOW, Expression, Unit
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Layout, lower, outline, outline_of
+from unlearnspn.circuit.layout import Layout, lower, outline_of
 from unlearnspn.circuit.queries import How, Queries
 from unlearnspn.circuit.reading import read_batches
-from unlearnspn.circuit.scoring import PreparedTrees, Scorer
+from unlearnspn.circuit.scoring import PreparedParts, Scorer
 from unlearnspn.errors import ImpossibleEvidenceError, InvalidEvidenceError
 from unlearnspn.hashing import fingerprint
 from unlearnspn.identifying import warn_of
@@ -57,11 +57,11 @@ class Circuit(Queries):
         written: Layout | Expression,
         domains: Domains,
         origin: Origin | None = None,
-        prepared: PreparedTrees | None = None,
+        prepared: PreparedParts | None = None,
     ) -> None:
         self._written = written
-        #: Trees that have been prepared for another circuit, and may be in this one.
-        self._prepared = prepared or PreparedTrees()
+        #: What has been prepared for another circuit, and may be in this one.
+        self._prepared = prepared or PreparedParts()
         #: What the table was like that the model was learned from.
         self.origin = origin or Origin.arrays(domains.names)
         self.domains = domains.described(self.origin.only(domains.names))
@@ -175,8 +175,8 @@ class Circuit(Queries):
     def _scorer(self) -> Scorer:
         """The circuit prepared for log-densities."""
         written = self._written
-        parts = outline_of(written) if isinstance(written, Layout) else outline(written)
-        return Scorer(*parts, self.domains, self._prepared)
+        own = outline_of(written) if isinstance(written, Layout) else self._prepared.outline(written)
+        return Scorer(own, self.domains, self._prepared)
 
     @cached_property
     def _completer(self) -> Completer:

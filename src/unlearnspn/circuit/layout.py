@@ -6,10 +6,10 @@ Units stand in topological order, children before parents, the root last.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -135,16 +135,64 @@ def is_input(units: Units) -> npt.NDArray[np.bool_]:
 
 def lower(root: Expression) -> Layout:
     """Write an expression into arrays: every unit once, each product and each tree right after its inputs."""
-    layout, trees = _lower(root, with_trees=True)
-    return _with_trees(layout, trees) if trees else layout
+    layout, trees, normals = _lower(root, whole=True)
+    layout = _with_trees(layout, trees) if trees else layout
+    return _with_normals(layout, normals) if normals else layout
 
 
-def outline(root: Expression) -> tuple[Layout, list[Tree]]:
-    """Write an expression into arrays but for what is inside trees; return these, too, in the order of their units."""
-    return _lower(root, with_trees=False)
+class Outline(NamedTuple):
+    """A circuit but for what is inside its trees and joint normals; these beside it, in the order of their units."""
+
+    layout: Layout
+    trees: list[Tree]
+    normals: list[Normal]
 
 
-def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
+def outline(root: Expression, known: Callable[[Sequence[Expression]], list[Outline]] | None = None) -> Outline:
+    """Write an expression into arrays but for what is inside trees and joint normals.
+
+    `known` returns the outlines of some expressions, and need not make anew what it has made before: it is asked for
+    the parts of the mixtures at the top, as most of them are the same in one circuit and the next.
+    """
+    tops = [root] if isinstance(root, Sum) else [each for each in getattr(root, "inner", ()) if isinstance(each, Sum)]
+    if not tops or known is None:
+        return _lower(root, whole=False)
+    parts = [part for top in tops for part in top.parts]
+    found = iter(known(parts))
+    mixed = {id(top): _outline_above([next(found) for _ in top.parts], top) for top in tops}
+    if isinstance(root, Sum):
+        return mixed[id(root)]
+    assert isinstance(root, Product)
+    inner = [mixed.get(id(each)) or outline(each) for each in root.inner]
+    return _outline_above(inner, root)
+
+
+def _outline_above(below: list[Outline], top: Sum | Product) -> Outline:
+    """Return the outline of a sum or a product, given those of its parts, which come one after another."""
+    layouts = [each.layout for each in below]
+    ends = np.cumsum([len(layout) for layout in layouts])
+    starts, own = np.concatenate([[0], ends]), top.inputs if isinstance(top, Product) else Inputs.pack([])
+    children = np.concatenate([starts[-1] + np.arange(own.number), ends - 1])
+    line = Inputs.join([own, _PRODUCT if isinstance(top, Product) else _SUM])
+    weights = np.zeros(len(children)) if isinstance(top, Product) else np.array(top.log_weights)
+    child_counts = [np.diff(layout.child_starts) for layout in layouts]
+    child_counts.append(np.array([0] * own.number + [len(children)]))
+    joined = Layout(
+        np.concatenate([*(layout.units for layout in layouts), line.units]),
+        np.concatenate([*(layout.variables for layout in layouts), line.variables]),
+        starts_of(np.concatenate(child_counts)),
+        np.concatenate(
+            [layout.children + start for layout, start in zip(layouts, starts, strict=False)] + [children]
+        ).astype(np.int32),
+        np.concatenate([*(layout.log_weights for layout in layouts), weights]),
+        starts_of(np.concatenate([*(np.diff(layout.parameter_starts) for layout in layouts), line.parameter_counts])),
+        np.concatenate([*(layout.parameters for layout in layouts), line.parameters]),
+    )
+    trees = [tree for each in below for tree in each.trees]
+    return Outline(joined, trees, [normal for each in below for normal in each.normals])
+
+
+def _lower(root: Expression, whole: bool) -> Outline:
     places: dict[int, int] = {}
     units: list[Inputs] = []
     trees: list[Tree] = []
@@ -159,12 +207,12 @@ def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
             children.extend([places[id(child)] for child in part.parts])
             child_counts.append(len(part.parts))
             log_weights.extend(part.log_weights)
-        elif isinstance(part, Tree) and not with_trees:
+        elif isinstance(part, Tree) and not whole:
             units.append(_TREE)
             trees.append(part)
             child_counts.append(0)
         elif isinstance(part, Normal):
-            units.append(_normal_line(part))
+            units.append(_normal_line(part) if whole else _NORMAL)
             normals.append(part)
             child_counts.append(0)
         else:
@@ -180,21 +228,20 @@ def _lower(root: Expression, with_trees: bool) -> tuple[Layout, list[Tree]]:
             n_units += n_inputs
         places[id(part)] = n_units
         n_units += 1
-    layout = _layout(units, child_counts, children, log_weights)
-    return (_with_normals(layout, normals) if normals else layout), trees
+    return Outline(_layout(units, child_counts, children, log_weights), trees, normals)
 
 
-def outline_of(layout: Layout) -> tuple[Layout, list[Tree]]:
+def outline_of(layout: Layout) -> Outline:
     """Return what `outline` gives of the expression that was written into a layout."""
-    if not len(layout.trees):
-        return layout, []
+    if not len(layout.trees) and not len(layout.normals):
+        return Outline(layout, [], [])
     counts = np.diff(layout.parameter_starts)
     trees = [_tree_at(layout, number, unit, counts) for number, unit in enumerate(layout.trees.tolist())]
     users = np.repeat(layout.units, np.diff(layout.child_starts))
     keep = ~is_input(layout.units)
     keep[layout.children[users != Unit.TREE]] = True
     keep[-1] = True
-    is_plain = keep & (layout.units != Unit.TREE)
+    is_plain = keep & (layout.units != Unit.TREE) & (layout.units != Unit.NORMAL)
     child_counts = np.where(is_plain, np.diff(layout.child_starts), 0)[keep]
     parameter_counts = np.where(is_plain, counts, 0)
     left = Layout(
@@ -205,10 +252,8 @@ def outline_of(layout: Layout) -> tuple[Layout, list[Tree]]:
         layout.log_weights[users != Unit.TREE],
         starts_of(parameter_counts[keep]),
         layout.parameters[np.repeat(is_plain, counts)],
-        normal_starts=layout.normal_starts,
-        normal_variables=layout.normal_variables,
     )
-    return left, trees
+    return Outline(left, trees, [layout.normal_at(number) for number in range(len(layout.normals))])
 
 
 def _tree_at(layout: Layout, number: int, unit: int, counts: Starts) -> Tree:
@@ -264,11 +309,11 @@ def _tree_line(tree: Tree) -> Inputs:
 
 
 def _inner(unit: Unit) -> Inputs:
-    """Return the line of a sum, a product, or a tree that is not looked into."""
+    """Return the line of a sum, a product, or of a tree or a joint normal that is not looked into."""
     return Inputs(np.array([unit], np.uint8), np.array([-1], np.int32), np.zeros(1, np.int64), np.zeros(0))
 
 
-_SUM, _PRODUCT, _TREE = _inner(Unit.SUM), _inner(Unit.PRODUCT), _inner(Unit.TREE)
+_SUM, _PRODUCT, _TREE, _NORMAL = map(_inner, (Unit.SUM, Unit.PRODUCT, Unit.TREE, Unit.NORMAL))
 
 
 def starts_of(counts: npt.NDArray[np.int64]) -> Starts:

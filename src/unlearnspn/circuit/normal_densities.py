@@ -8,44 +8,64 @@ Every operation is done row by row, so that a row's result depends neither on th
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import cython
 import numpy as np
-import numpy.typing as npt
 from cython.cimports.libc.math import INFINITY, isnan, sqrt
 from cython.cimports.unlearnspn.circuit.inputs import Rows
 from cython.cimports.unlearnspn.const_types import const_float64
 from cython.cimports.unlearnspn.portable_math import log
 
-from unlearnspn.circuit.layout import Floats, Layout, starts_of
+from unlearnspn.circuit.expressions import Normal
+from unlearnspn.circuit.layout import Floats, Indices, Layout, starts_of
 
 _LOG_SQRT_TWO_PI = cython.declare(cython.double, 0.5 * math.log(2.0 * math.pi))
 _TINY = cython.declare(cython.double, 2.0**-1022)
 
 
+class PreparedNormal(NamedTuple):
+    """A joint normal, prepared for the evaluation of rows; see the header of `NormalDensities`."""
+
+    variables: Indices
+    means: Floats
+    inverses: Floats
+    units: Floats
+    factors: Floats
+    lines: Floats
+    constant: float
+
+    @classmethod
+    def of(cls, normal: Normal) -> PreparedNormal:
+        """Prepare a normal."""
+        factor = normal.factor
+        diagonal, units = np.diag(factor), _units(factor)
+        with np.errstate(over="ignore", under="ignore"):
+            inverses, factors, lines = 1.0 / diagonal, factor / diagonal[:, None], factor / units[:, None]
+        return cls(normal.variables, normal.mean, inverses, units, factors.ravel(), lines.ravel(), _at_mean(diagonal))
+
+
 @cython.final
 @cython.cclass
 class NormalDensities:
-    """The joint normals of a circuit, prepared for the evaluation of rows.
+    """The joint normals of a circuit, ready for the evaluation of rows.
 
     `slots_by_variable` has the line of each variable among the columns of its kind.
     """
 
-    def __init__(self, layout: Layout, slots_by_variable: npt.NDArray[np.int32]) -> None:
-        normals = [layout.normal_at(number) for number in range(len(layout.normals))]
-        diagonals = [np.diag(normal.factor) for normal in normals]
-        counts = np.array([normal.mean.size for normal in normals], np.int64)
+    def __init__(self, normals: list[PreparedNormal], slots_by_variable: Indices) -> None:
+        counts = np.array([normal.means.size for normal in normals], np.int64)
         self.n_normals = len(normals)
         self.most = max(counts, default=0)
         self.starts, self.square_starts = starts_of(counts), starts_of(counts * counts)
-        self.slots = slots_by_variable[layout.normal_variables].astype(np.int32)
-        self.means = _joined([normal.mean for normal in normals])
-        with np.errstate(over="ignore"):
-            self.inverses = _joined([1.0 / diagonal for diagonal in diagonals])
-        self.units = _joined([_units(normal.factor) for normal in normals])
-        self.factors = _joined([_divided(normal.factor, np.diag(normal.factor)) for normal in normals])
-        self.lines = _joined([_divided(normal.factor, _units(normal.factor)) for normal in normals])
-        self.constants = np.array([_at_mean(diagonal) for diagonal in diagonals])
+        variables = np.concatenate([np.zeros(0, np.int32), *(normal.variables for normal in normals)])
+        self.slots = slots_by_variable[variables].astype(np.int32)
+        self.means = _joined([normal.means for normal in normals])
+        self.inverses = _joined([normal.inverses for normal in normals])
+        self.units = _joined([normal.units for normal in normals])
+        self.factors = _joined([normal.factors for normal in normals])
+        self.lines = _joined([normal.lines for normal in normals])
+        self.constants = np.array([normal.constant for normal in normals], np.float64)
 
     @cython.cfunc
     @cython.nogil
@@ -201,9 +221,10 @@ def _rotate(
     lines[to], lines[out] = length, 0.0
 
 
-def normal_values(layout: Layout, slots_by_variable: npt.NDArray[np.int32], numbers: Floats) -> Floats:
+def normal_values(layout: Layout, slots_by_variable: Indices, numbers: Floats) -> Floats:
     """Return the log-density of what is known of each row under each joint normal, [normal, row]."""
-    densities: NormalDensities = NormalDensities(layout, slots_by_variable)
+    normals = [PreparedNormal.of(layout.normal_at(number)) for number in range(len(layout.normals))]
+    densities: NormalDensities = NormalDensities(normals, slots_by_variable)
     result = np.zeros((densities.n_normals, numbers.shape[1]))
     number_lines: const_float64[:, ::1] = numbers
     values: cython.double[:, ::1] = result
@@ -226,12 +247,6 @@ def _joined(parts: list[Floats]) -> Floats:
 def _units(factor: Floats) -> Floats:
     """Return powers of 2 about as large as the largest number in each line."""
     return np.asarray(np.ldexp(1.0, np.frexp(np.abs(factor).max(axis=1, initial=0.0))[1] - 1))
-
-
-def _divided(factor: Floats, units: Floats) -> Floats:
-    """Return the factor with its lines divided, one after another."""
-    with np.errstate(over="ignore", under="ignore"):
-        return (factor / units[:, None]).ravel()
 
 
 def _at_mean(diagonal: Floats) -> float:

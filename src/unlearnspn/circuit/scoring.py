@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,19 @@ import numpy.typing as npt
 from unlearnspn.circuit.batches import ArrayReader, Batch
 from unlearnspn.circuit.density import Evaluator
 from unlearnspn.circuit.domains import Domains
-from unlearnspn.circuit.expressions import Tree, Unit
+from unlearnspn.circuit.expressions import Expression, Normal, Tree
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.layout import Layout
-from unlearnspn.circuit.normal_densities import NormalDensities
+from unlearnspn.circuit.layout import Outline, outline
+from unlearnspn.circuit.normal_densities import NormalDensities, PreparedNormal
 from unlearnspn.circuit.schedule import Schedule
 from unlearnspn.circuit.tree_lookup import TreeLookup
 from unlearnspn.circuit.tree_lookups import TreeLookups
 from unlearnspn.tables import Family
 from unlearnspn.tables.cells import EXACT
 from unlearnspn.threads import n_cores
+
+K = TypeVar("K")
+P = TypeVar("P")
 
 #: An array is read and scored so many rows at a time; no power of two, as columns would push each other out of the
 #: processor's cache.
@@ -30,31 +33,48 @@ _ARRAY_ROWS = 2000
 _LEAST_CELLS = 1 << 14
 
 
-class PreparedTrees:
-    """Trees that have been prepared for lookups: circuits that share a tree need not prepare it again."""
+class Prepared(Generic[K, P]):
+    """Parts of expressions that have been prepared: circuits that share one need not prepare it again."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Tree, TreeLookup]] = {}
+        #: By identity, together with what was prepared, so that it is not another's.
+        self._known: dict[int, tuple[K, P]] = {}
 
-    def lookups(self, trees: Sequence[Tree], domains: Domains) -> list[TreeLookup]:
-        """Return some trees prepared, and forget all others; the columns are always the same."""
-        slots, known = domains.slots.astype(np.int32), self._known
-        found = {id(tree): known.get(id(tree)) or (tree, TreeLookup(tree, slots)) for tree in trees}
+    def get(self, parts: Sequence[K], prepare: Callable[[K], P]) -> list[P]:
+        """Return some parts prepared, and forget all others."""
+        known = self._known
+        found = {id(part): known.get(id(part)) or (part, prepare(part)) for part in parts}
         self._known = found
-        return [found[id(tree)][1] for tree in trees]
+        return [found[id(part)][1] for part in parts]
+
+
+class PreparedParts:
+    """What circuits of the same columns share of what was prepared for log-densities."""
+
+    def __init__(self) -> None:
+        self.trees: Prepared[Tree, TreeLookup] = Prepared()
+        self.normals: Prepared[Normal, PreparedNormal] = Prepared()
+        #: Of the parts of mixtures.
+        self.outlines: Prepared[Expression, Outline] = Prepared()
+
+    def outline(self, root: Expression) -> Outline:
+        """Write an expression into arrays but for what is inside trees and joint normals."""
+        return outline(root, lambda parts: self.outlines.get(parts, outline))
 
 
 class Scorer:
-    """A circuit prepared for log-densities, given its outline and its trees."""
+    """A circuit prepared for log-densities, given its outline."""
 
-    def __init__(self, outline: Layout, trees: Sequence[Tree], domains: Domains, prepared: PreparedTrees) -> None:
+    def __init__(self, written: Outline, domains: Domains, prepared: PreparedParts) -> None:
         self.domains = domains
-        slots = np.where(outline.variables < 0, 0, domains.slots[outline.variables]).astype(np.int32)
-        slots[outline.units == Unit.TREE] = np.arange(len(trees))
-        slots[outline.normals] = np.arange(len(outline.normals))
-        normals = NormalDensities(outline, domains.slots.astype(np.int32))
-        self._evaluator = Evaluator(outline, slots, Schedule.of(outline), normals=normals)
-        self._trees = TreeLookups(prepared.lookups(trees, domains), int((~domains.is_numeric).sum()))
+        layout, own = written.layout, domains.slots.astype(np.int32)
+        slots = np.where(layout.variables < 0, 0, own[layout.variables]).astype(np.int32)
+        slots[layout.trees] = np.arange(len(written.trees))
+        slots[layout.normals] = np.arange(len(written.normals))
+        normals = NormalDensities(prepared.normals.get(written.normals, PreparedNormal.of), own)
+        self._evaluator = Evaluator(layout, slots, Schedule.of(layout), normals=normals)
+        trees = prepared.trees.get(written.trees, lambda tree: TreeLookup(tree, own))
+        self._trees = TreeLookups(trees, int((~domains.is_numeric).sum()))
         self._reader = ArrayReader(domains)
 
     def score(self, batch: Batch) -> Floats:

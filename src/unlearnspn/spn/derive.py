@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unlearnspn.circuit.expressions import ONE, Expression, Inputs, Product, mixture, product
-from unlearnspn.circuit.scoring import PreparedTrees
+from unlearnspn.circuit.scoring import PreparedParts
 from unlearnspn.leaves.counted import counted_inputs
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Rows
@@ -31,7 +31,7 @@ class Derivation:
 
     def __init__(self) -> None:
         #: The trees of expressions, as circuits ask them.
-        self.prepared = PreparedTrees()
+        self.prepared = PreparedParts()
         self._coding = b""
         self._known: dict[bytes, Expression] = {}
         self._used: dict[bytes, Expression] = {}

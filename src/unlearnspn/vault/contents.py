@@ -81,9 +81,9 @@ class Contents:
         """Return whose records these are, which must be there."""
         return {subject for part in self.find(ids) for subject in part.subjects if subject is not None}
 
-    def without_records(self, subjects: Iterable[str]) -> set[str]:
+    def without_records(self, subjects: set[str]) -> set[str]:
         """Return those of some subjects that have no records, or none any more."""
-        return {subject for subject in subjects if not self.of_subject(subject)}
+        return subjects - (self.drafts if self.learned is None else self.learned).those_with_records(subjects)
 
     def find(self, ids: Sequence[RecordId]) -> Iterable[Batch]:
         """Yield the records with some ids, which must be there, in no particular order."""

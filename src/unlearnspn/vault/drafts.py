@@ -68,6 +68,10 @@ class Drafts:
         pairs = ((c.ids[i], s) for c in self._chunks.values() for i, s in enumerate(c.subjects))
         return [item for item, found in pairs if found == subject]
 
+    def those_with_records(self, subjects: set[str]) -> set[str]:
+        """Return those of some subjects that have records."""
+        return subjects & {subject for chunk in self._chunks.values() for subject in chunk.subjects}
+
     def find(self, ids: Sequence[RecordId]) -> Iterator[Batch]:
         """Yield the records with some ids, chunk by chunk, in no particular order."""
         wanted = set(ids)

@@ -108,6 +108,10 @@ class Learned:
         """Return the ids of a subject's records."""
         return self.model.records.ids_of(self.subjects.find(subject))
 
+    def those_with_records(self, subjects: set[str]) -> set[str]:
+        """Return those of some subjects that have records."""
+        return self.subjects.those_there(subjects)
+
     def batch(self, form: Form, rows: Rows | None = None) -> Batch:
         """Return some records, or all, as they were read."""
         records = self.model.records

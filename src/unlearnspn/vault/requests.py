@@ -11,6 +11,7 @@ from unlearnspn.ids import RecordId, read_ids, require_unique
 from unlearnspn.vault.contents import Contents
 from unlearnspn.vault.errors import InboxError, ReturningRecordError
 from unlearnspn.vault.forms import Batch, Form, read_subject
+from unlearnspn.vault.inbox import Wish
 
 
 def read_batch(contents: Contents, table: Any, ids: Any, subjects: Any, correction: bool = False) -> tuple[Form, Batch]:
@@ -81,6 +82,21 @@ def refuse_taken_away(contents: Contents, batch: Batch) -> None:
     if contents.inbox.holds():
         owners = zip(contents.held(batch.ids).subjects, batch.subjects, strict=True)
         refuse_held_back(contents, {before for before, after in owners if before is not None and before != after})
+
+
+def refuse_unanswered(contents: Contents, batch: Batch) -> None:
+    """Raise if a correction leaves somebody without records whose request to be erased has no answer yet."""
+    corrected = set(batch.ids)
+    for request in contents.inbox.requests():
+        subject = request.subject
+        if request.wish is not Wish.ERASE or not request.is_open or subject is None or subject in batch.subjects:
+            continue
+        own = contents.of_subject(subject)
+        if own and corrected.issuperset(own):
+            raise InboxError(
+                f"request {request.id!r} to erase the records of {subject!r} is open, and after this correction there "
+                "would be none: nothing was changed; answer the request first"
+            )
 
 
 def refuse_returning(contents: Contents, batch: Batch, allowed: bool) -> None:

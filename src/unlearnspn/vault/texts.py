@@ -13,6 +13,8 @@ from unlearnspn.vault.pages import PageStore
 
 _NONE = -1
 _LEAST_WASTE = 4096
+#: So few texts are sooner looked for one by one than among all.
+_FEW = 20
 
 
 class TextColumn:
@@ -66,6 +68,16 @@ class TextColumn:
         for place in range(len(wanted) - 1, -1, -1):  # texts of one kind differ at their ends more often
             slots = slots[heap[self._starts[slots] + place] == wanted[place]]
         return slots
+
+    def those_there(self, texts: set[str]) -> set[str]:
+        """Return those of some texts that slots have.
+
+        >>> sorted(TextColumn.of(["Ada", None, "Bob"]).those_there({"Ada", "Bob", "Eve"}))
+        ['Ada', 'Bob']
+        """
+        if len(texts) <= _FEW:
+            return {text for text in texts if self.find(text).size}
+        return texts.intersection(self.get(np.arange(self.capacity)))  # type: ignore[arg-type]
 
     def put(self, rows: Rows, texts: Sequence[str | None]) -> None:
         """Give texts to slots, whose own are wiped."""

@@ -55,6 +55,7 @@ from unlearnspn.vault.requests import (
     refuse_held_back,
     refuse_returning,
     refuse_taken_away,
+    refuse_unanswered,
     require_held,
 )
 from unlearnspn.vault.sealed import read_envelopes
@@ -376,6 +377,7 @@ class Vault(Queries):
             return self._try_out(contents, batch.ids, batch)
         owners = contents.subjects_of(batch.ids)
         refuse_taken_away(contents, batch)
+        refuse_unanswered(contents, batch)
         contents.inbox.require_same(
             asked.id, Wish.CORRECT, lambda request: owners == {request.subject} or _all_in(batch.ids, request.ids)
         )
