@@ -77,7 +77,7 @@ class TextColumn:
         """
         if len(texts) <= _FEW:
             return {text for text in texts if self.find(text).size}
-        return texts.intersection(self.get(np.arange(self.capacity)))  # type: ignore[arg-type]
+        return texts.intersection(self.get(np.arange(self.capacity)))
 
     def put(self, rows: Rows, texts: Sequence[str | None]) -> None:
         """Give texts to slots, whose own are wiped."""
