@@ -17,17 +17,19 @@ _LEAST_SHARE = 1e-3
 
 
 def draw(report: Report) -> Picture:
-    """Draw two panels for each table: likelihood against what the attack finds, and the attack's curve."""
+    """Draw for each table likelihood against what the attack finds, if both were measured, and the attack's curve."""
     likelihood, membership = _rows(report.section("likelihood")), _rows(report.section("membership"))
     names = list(dict.fromkeys(str(row["data"]) for row in [*likelihood, *membership]))
-    title = "Held-out log-likelihood against membership after removal (up and left is better)"
-    picture, axes = panels(max(1, len(names)), title, width=5.2, lines=2)
+    lines = 2 if likelihood and membership else 1
+    picture, axes = panels(max(1, len(names)), "Membership after removal", width=5.2, lines=lines)
     for place, name in enumerate(names):
-        above, below = axes[place], axes[place + len(names)]
         own, attacked = ([row for row in rows if row["data"] == name] for rows in (likelihood, membership))
-        _draw_worth(above, own, attacked)
-        linear_scale(above, name, "nats per row")
-        above.set_xlabel("true positives at 1 % false ones, the worst kind of targets", fontsize=8.5)
+        if lines == 2:
+            above = axes[place]
+            _draw_worth(above, own, attacked)
+            linear_scale(above, f"{name} (up and left is better)", "held-out nats per row")
+            above.set_xlabel("true positives at 1 % false ones, the worst kind of targets", fontsize=8.5)
+        below = axes[place - len(names)]
         _draw_curves(below, [row for row in attacked if row["kind"] == OUTLIERS])
         log_scale(below, f"{name}, {OUTLIERS}", "true positives")
         below.set_xlabel("false positives", fontsize=8.5)
