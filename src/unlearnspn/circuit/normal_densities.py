@@ -72,7 +72,7 @@ class NormalDensities:
     @cython.exceptval(check=False)
     def room(self, n_rows: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Return how many numbers of memory so many rows take."""
-        return self.most * (n_rows + self.most + 4) + 1
+        return self.most * (n_rows + self.most + 4) + 1 + n_rows
 
     @cython.cfunc
     @cython.nogil
@@ -92,7 +92,10 @@ class NormalDensities:
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         r: cython.Py_ssize_t
+        k: cython.int
+        heads = cython.declare(cython.Py_ssize_t[256])
         lines = room + self.most * (self.most + 4)
+        following = lines + self.most * n_rows
         for r in range(n_rows):
             total[r] = 0.0
         for i in range(size):
@@ -111,13 +114,36 @@ class NormalDensities:
             for r in range(n_rows):
                 total[r] += own[r] * own[r]
         constant: cython.double = self.constants[number]
-        # No pattern of missing values is known at first.
-        room[0] = -1.0
+        for k in range(256):
+            heads[k] = -1
         for r in range(n_rows):
             if isnan(total[r]):
-                total[r] = self.marginal(number, rows, start + r, room)
+                k = self.bucket(number, rows, start + r)
+                following[r], heads[k] = heads[k], r
             else:
                 total[r] = constant - 0.5 * total[r]
+        # Rows that know the same variables follow each other. No such pattern is known at first.
+        room[0] = -1.0
+        for k in range(256):
+            r = heads[k]
+            while r >= 0:
+                total[r] = self.marginal(number, rows, start + r, room)
+                r = cython.cast(cython.Py_ssize_t, following[r])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def bucket(self, number: cython.Py_ssize_t, rows: Rows, row: cython.Py_ssize_t) -> cython.int:
+        """Return a number that rows have in common that know the same variables."""
+        i: cython.Py_ssize_t
+        end: cython.Py_ssize_t = self.starts[number + 1]
+        pattern: cython.ulonglong = 1
+        for i in range(self.starts[number], end):
+            pattern *= 2
+            if not isnan(rows.numbers[self.slots[i] * rows.n_rows + row]):
+                pattern += 1
+        pattern *= 1000003
+        return cython.cast(cython.int, (pattern >> 12) % 256)
 
     @cython.cfunc
     @cython.nogil
@@ -128,7 +154,7 @@ class NormalDensities:
         """Return the log-density of what is known of a row.
 
         `room` holds how many variables are known, which they are, and their factor: those of the row before, which
-        often are the same.
+        mostly are the same.
         """
         first: cython.Py_ssize_t = self.starts[number]
         size: cython.Py_ssize_t = self.starts[number + 1] - first
