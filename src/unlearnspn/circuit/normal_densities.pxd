@@ -22,6 +22,9 @@ cdef class NormalDensities:
     cdef void evaluate(
         self, Py_ssize_t number, Rows rows, Py_ssize_t start, Py_ssize_t n_rows, double* total, double* room
     ) noexcept nogil
+    cdef void evaluate_marginals(
+        self, Py_ssize_t number, Rows rows, Py_ssize_t start, Py_ssize_t n_rows, double* total, double* room
+    ) noexcept nogil
     cdef int bucket(self, Py_ssize_t number, Rows rows, Py_ssize_t row) noexcept nogil
     cdef double marginal(self, Py_ssize_t number, Rows rows, Py_ssize_t row, double* room) noexcept nogil
     cdef void prepare(self, Py_ssize_t number, double* known, Py_ssize_t n_known, double* lines) noexcept nogil

@@ -92,10 +92,8 @@ class NormalDensities:
         i: cython.Py_ssize_t
         j: cython.Py_ssize_t
         r: cython.Py_ssize_t
-        k: cython.int
-        heads = cython.declare(cython.Py_ssize_t[256])
+        is_complete: cython.bint = True
         lines = room + self.most * (self.most + 4)
-        following = lines + self.most * n_rows
         for r in range(n_rows):
             total[r] = 0.0
         for i in range(size):
@@ -114,15 +112,36 @@ class NormalDensities:
             for r in range(n_rows):
                 total[r] += own[r] * own[r]
         constant: cython.double = self.constants[number]
+        for r in range(n_rows):
+            total[r] = constant - 0.5 * total[r]
+            is_complete = is_complete and total[r] == total[r]
+        if not is_complete:
+            self.evaluate_marginals(number, rows, start, n_rows, total, room)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def evaluate_marginals(
+        self,
+        number: cython.Py_ssize_t,
+        rows: Rows,
+        start: cython.Py_ssize_t,
+        n_rows: cython.Py_ssize_t,
+        total: cython.p_double,
+        room: cython.p_double,
+    ) -> cython.void:
+        """Write the log-densities of rows that lack something, which are NaN: those that know the same together."""
+        heads = cython.declare(cython.Py_ssize_t[256])
+        following = room + self.most * (self.most + 4) + self.most * n_rows
+        k: cython.int
+        r: cython.Py_ssize_t
         for k in range(256):
             heads[k] = -1
         for r in range(n_rows):
             if isnan(total[r]):
                 k = self.bucket(number, rows, start + r)
                 following[r], heads[k] = heads[k], r
-            else:
-                total[r] = constant - 0.5 * total[r]
-        # Rows that know the same variables follow each other. No such pattern is known at first.
+        # No pattern of missing values is known at first.
         room[0] = -1.0
         for k in range(256):
             r = heads[k]
