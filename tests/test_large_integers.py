@@ -135,7 +135,7 @@ def test_records_that_would_lose_digits_are_refused_and_change_nothing():
     spn = SPN().fit(pd.DataFrame({"a": [1, 2, BIG]}))
     before = spn.state_digest()
     more = pd.DataFrame({"a": [BIG + 1]})
-    with pytest.raises(InvalidTableError, match=f"'a' holds {BIG + 1} in row 0"):
+    with pytest.raises(InvalidTableError, match=f"'a' holds {BIG + 1} in row 1"):
         spn.learn(more)
     with pytest.raises(InvalidTableError, match="round"):
         spn.rectify(more, ids=[1])

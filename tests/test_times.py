@@ -2,6 +2,7 @@
 
 import datetime as dt
 import sqlite3
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -25,7 +26,8 @@ from unlearnspn import (
     TextDatesWarning,
     plots,
 )
-from unlearnspn.tables import read_table
+from unlearnspn.tables import Family, read_table
+from unlearnspn.tables.times import read_text
 from unlearnspn.vault import Vault
 
 N = 200
@@ -444,3 +446,57 @@ def test_sources_with_dates_go_into_vaults_and_come_out_of_commands(source, tmp_
     (tmp_path / "bad.csv").write_text("id,at,when,day,wait,clock,x\nn,2024-13-01,,,,,1.5\n")
     message = run("learn", vault, str(tmp_path / "bad.csv"), code=4).stderr
     assert "column 'at' holds '2024-13-01' in row 1, which is no date such as 2024-02-29" in message
+
+
+# -- objects -----------------------------------------------------------------------------------------------------------
+
+IN_OBJECTS = {
+    "dates of numpy": [np.datetime64("2024-01-01"), np.datetime64("2024-01-03"), np.datetime64("NaT")],
+    "durations of numpy": [np.timedelta64(3, "h"), np.timedelta64(90, "s"), np.timedelta64("NaT")],
+    "dates of pandas": [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-03 12:00"), pd.NaT],
+    "decimals": [Decimal("1.5"), Decimal("2.5"), Decimal("NaN")],
+}
+
+
+@pytest.mark.parametrize("name", IN_OBJECTS)
+def test_what_is_missing_hides_no_value_wherever_it_stands(name):
+    values = IN_OBJECTS[name]
+    first, last = ([values[place] for place in order] for order in ((2, 0, 1), (0, 1, 2)))
+    one, other = (read_table(pd.DataFrame({"a": pd.Series(each, dtype=object)})).columns[0] for each in (first, last))
+    assert one.family is other.family
+    assert one.numbers().tolist()[1:] == other.numbers().tolist()[:2]
+    assert not np.isnan(other.numbers()[:2]).any()
+    orders = ((first, [2, 0, 1]), (last, [0, 1, 2]))
+    digests = {SPN().fit(pd.DataFrame({"a": pd.Series(each, dtype=object)}), ids=ids).digest() for each, ids in orders}
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("zoned_first", [False, True])
+def test_dates_with_and_without_a_time_zone_are_not_mixed(zoned_first):
+    values = [[dt.datetime(2024, 1, 1)], [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)]]
+    with pytest.raises(InvalidTableError, match="column 'x0' mixes kinds of values"):
+        SPN().fit(values[::-1] if zoned_first else values)
+
+
+TOO_FINE = {
+    "far dates": dt.datetime(9000, 1, 1, microsecond=1),
+    "long durations": dt.timedelta(days=365 * 400, microseconds=1),
+    "the longest duration": dt.timedelta.max,
+    "nanoseconds": np.datetime64("2024-01-01T01:00:00.000000001"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_FINE)
+def test_objects_that_are_finer_than_can_be_told_are_refused_by_column_and_row(name):
+    usual = dt.timedelta(1) if isinstance(TOO_FINE[name], dt.timedelta) else dt.datetime(2024, 1, 1)
+    with pytest.raises(InvalidTableError, match=r"column 'a' holds .* in row 2, which is finer than"):
+        SPN().fit(pd.DataFrame({"a": pd.Series([usual, TOO_FINE[name]], dtype=object)}))
+
+
+def test_no_part_of_a_second_that_is_written_is_cut_off():
+    assert read_text("12:30:00.123456789", Family.TIME) == 45000.123456789
+    assert read_text("2024-01-01T00:00:00.123456000", Family.DATE) == read_text(
+        "2024-01-01T00:00:00.123456", Family.DATE
+    )
+    with pytest.raises(ValueError, match="finer than numbers of its size can tell"):
+        read_text("2024-01-01T00:00:00.123456789", Family.DATE)

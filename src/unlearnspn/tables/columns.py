@@ -6,8 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
-from itertools import count
+from itertools import count, islice
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.tables.cells import EXACT, Category, Family, is_double, is_missing, token, whole_if_it_is
 from unlearnspn.tables.holders import Encoded, Holder, as_objects
-from unlearnspn.tables.times import USUAL_TYPES, family_of, objects_of, seconds_of, seconds_of_array
+from unlearnspn.tables.times import USUAL_TYPES, family_of, objects_of, seconds_of_array, seconds_of_objects
 
 _ADVICE = "convert it to numbers or to strings"
 _NESTED = "give each of its parts a column of its own"
@@ -103,8 +104,8 @@ class Column:
         if row is not None:
             value = self.objects()[row]
             raise InvalidTableError(
-                f"column {self.name!r} holds {_shortened(value)} in row {row}, which a numeric column would round to "
-                f"{_rounded(value)}, as it would its neighbours: make it categorical (list it in "
+                f"column {self.name!r} holds {_shortened(value)} in row {row + 1}, which a numeric column would round "
+                f"to {_rounded(value)}, as it would its neighbours: make it categorical (list it in "
                 "categorical_features, or convert it to strings), take a number off that all of them share, or leave "
                 "the column out"
             )
@@ -220,7 +221,7 @@ def read_objects(name: str, values: list[Any]) -> Column:
     if families == {Family.NUMBER}:
         return _read_numbers(name, values)
     if len(families) == 1 and (family := next(iter(families))).is_time:
-        return Column(name, family, np.array([seconds_of(value) for value in values], np.float64))
+        return Column(name, family, seconds_of_objects(name, values))
     family = families.pop() if len(families) == 1 else Family.MIXED
     distinct, places = _encode_objects(values, family)
     return Column(name, family, places, categorical=family is not Family.MIXED, distinct=distinct)
@@ -246,12 +247,18 @@ def _flags(name: str, places: npt.NDArray[np.int64]) -> Column:
 
 
 def _examples(values: list[Any]) -> Iterable[Any]:
-    """Return a value of each type that occurs and is not missing: one look at each is enough, and far cheaper."""
+    """Return a value of each type that occurs and is not missing: one look at each is enough, and far cheaper.
+
+    Of dates one with a time zone and one without, for these are of two families, but of one type.
+    """
     for kind, example in dict(zip(map(type, values), values, strict=True)).items():
-        if not is_missing(example):
+        if issubclass(kind, datetime):
+            zoned = {value.tzinfo is not None: value for value in values if type(value) is kind}
+            yield from (value for value in zoned.values() if not is_missing(value))
+        elif not is_missing(example):
             yield example
-        elif issubclass(kind, float | np.floating):
-            yield from [value for value in values if type(value) is kind and value == value][:1]
+        elif kind is not type(None):  # NaN, NaT and their like are of the type of others that are there
+            yield from islice((value for value in values if type(value) is kind and not is_missing(value)), 1)
 
 
 def _read_numeric(name: str, series: Any) -> Column:

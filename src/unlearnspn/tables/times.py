@@ -90,6 +90,12 @@ def seconds_of(value: Any) -> float:
         return np.nan
     if isinstance(value, np.datetime64 | np.timedelta64):
         return float(seconds_of_array("", np.array([value]))[0])
+    whole, nanoseconds = _parts(value)
+    return whole + nanoseconds / 1_000_000_000
+
+
+def _parts(value: Any) -> tuple[int, int]:
+    """Return the seconds that Python's dates, times and durations stand for, and the nanoseconds beside these."""
     if isinstance(value, datetime):
         length = value - (_EPOCH if value.tzinfo is None else _EPOCH_UTC)
     elif isinstance(value, date):
@@ -100,7 +106,29 @@ def seconds_of(value: Any) -> float:
         length = value
     # pandas' own dates and durations have nanoseconds besides.
     nanoseconds = length.microseconds * 1_000 + getattr(length, "nanoseconds", 0)
-    return (length.days * DAY + length.seconds) + nanoseconds / 1_000_000_000
+    return length.days * DAY + length.seconds, nanoseconds
+
+
+def seconds_of_objects(name: str, values: Sequence[Any]) -> Floats:
+    """Return the numbers that stand for dates, times or durations, or raise if they are finer than can be told.
+
+    >>> seconds_of_objects("a", [timedelta(1), None]).tolist()
+    [86400.0, nan]
+    """
+    seconds = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            seconds[row] = seconds_of(value)
+        except InvalidTableError as error:
+            raise _too_fine(name, value, row) from error
+        if seconds[row] == seconds[row] and not isinstance(value, np.datetime64 | np.timedelta64):
+            whole, nanoseconds = _parts(value)
+            # Where a double is coarse, it is so for microseconds, too.
+            per_second = 1_000_000 if nanoseconds % 1_000 == 0 else 1_000_000_000
+            parts = nanoseconds * per_second // 1_000_000_000
+            if round((seconds[row] - whole) * per_second) != parts:
+                raise _too_fine(name, value, row)
+    return seconds
 
 
 def seconds_of_array(name: str, array: npt.NDArray[Any]) -> Floats:
@@ -123,10 +151,14 @@ def seconds_of_array(name: str, array: npt.NDArray[Any]) -> Floats:
 def _require_told_apart(name: str, array: npt.NDArray[Any], ticks: Ticks, seconds: Floats, unit: str) -> None:
     lost = np.flatnonzero(ticks_of(seconds, unit) != ticks)
     if lost.size:
-        raise InvalidTableError(
-            f"column {name!r} holds {array[lost[0]]} in row {lost[0] + 1}, which is finer than numbers of its size can "
-            "tell: round it to microseconds, or to seconds before 1698 and after 2242"
-        )
+        raise _too_fine(name, array[lost[0]], int(lost[0]))
+
+
+def _too_fine(name: str, value: Any, row: int) -> InvalidTableError:
+    return InvalidTableError(
+        f"column {name!r} holds {value} in row {row + 1}, which is finer than numbers of its size can tell: round it "
+        "to microseconds, or to seconds before 1698 and after 2242"
+    )
 
 
 # -- and back --------------------------------------------------------------------------------------------------------
@@ -289,6 +321,11 @@ def read_text(text: str, family: Family) -> float:
         lengths = [float((part or "0").replace(",", ".")) for part in parts]
         seconds = sum(length * each for length, each in zip(lengths, (7 * DAY, DAY, 3600, 60, 1), strict=True))
         return -seconds if sign == "-" else seconds
+    finer = re.search(r"(?<=[.,]\d{6})\d+", text)
+    if finer is not None and finer[0].strip("0"):  # of which Python would say nothing, but cut it off
+        if family is not Family.TIME:
+            raise ValueError(f"{text!r} is finer than numbers of its size can tell: round it to microseconds")
+        return seconds_of(time.fromisoformat(text)) + float(f"0.000000{finer[0]}")
     if family is Family.TIME:
         return seconds_of(time.fromisoformat(text))
     return seconds_of(datetime.fromisoformat(text.replace(" Z", "Z").replace(" +", "+").replace(" -", "-")))
