@@ -93,6 +93,27 @@ def test_errors_are_json_too(vault: str, arguments: list[str], code: int, messag
     assert message in error["error"]
 
 
+def strict_json(text: str) -> Any:
+    """Read JSON as the standard has it: without Infinity and NaN, which Python reads as well."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_log_density_of_minus_infinity_is_null(vault: str) -> None:  # noqa: F811
+    write_csv(Path("far.csv"), [["x-1", "p-1", "1e200", "Ulm", "true", "1e300"], *rows(500, 501)])
+    printed = strict_json(run("score", vault, "far.csv", "--json").stdout)["rows"]
+    run("score", vault, "far.csv", "-o", "far.jsonl")
+    lines = [strict_json(line) for line in Path("far.jsonl").read_text().splitlines()]
+    for answer in (printed, lines):
+        assert [row["id"] for row in answer] == ["x-1", "c-500"]
+        assert answer[0]["log_density"] is None
+        assert answer[1]["log_density"] > -100
+    assert run("score", vault, "far.csv").stdout.splitlines()[1] == "x-1,-inf"
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
