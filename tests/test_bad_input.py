@@ -9,7 +9,17 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from unlearnspn import SPN, Categorical, Gaussian, InvalidTableError, LastRecordError, RecordIdError
+from unlearnspn import (
+    SPN,
+    Categorical,
+    Gaussian,
+    GTest,
+    InvalidTableError,
+    LastRecordError,
+    Poisson,
+    QKMeans,
+    RecordIdError,
+)
 
 SECRET = "must-not-be-kept"
 SECRET_NUMBER = 0.512345678912345
@@ -311,3 +321,16 @@ def test_bad_parameters_are_named(parameters, culprit):
     with pytest.raises((ValueError, TypeError), match=culprit):
         spn.fit(TABLE)
     assert snapshot(spn) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"independence": GTest}, r"independence=GTest .*instance, such as GTest\(\)"),
+        ({"clustering": QKMeans}, r"clustering=QKMeans .*instance, such as QKMeans\(\)"),
+        ({"leaves": {"size": Poisson}}, r"leaves=Poisson .*instance, such as Poisson\(\)"),
+    ],
+)
+def test_a_class_is_no_instance(parameters, message):
+    with pytest.raises(TypeError, match=message):
+        SPN(min_rows=10, **parameters).fit(TABLE)
