@@ -20,6 +20,7 @@ from unlearnspn import (
     QKMeans,
     RecordIdError,
 )
+from unlearnspn.storage import StorageError
 
 SECRET = "must-not-be-kept"
 SECRET_NUMBER = 0.512345678912345
@@ -334,3 +335,12 @@ def test_bad_parameters_are_named(parameters, culprit):
 def test_a_class_is_no_instance(parameters, message):
     with pytest.raises(TypeError, match=message):
         SPN(min_rows=10, **parameters).fit(TABLE)
+
+
+def test_a_folder_that_is_no_model_is_said_to_be_none(tmp_path):
+    for path in ("", tmp_path / "absent"):
+        with pytest.raises(StorageError, match=f"cannot read '{path}': No such file or directory"):
+            SPN.load(path)
+    for path in (tmp_path, str(tmp_path)):
+        with pytest.raises(StorageError, match=f"cannot read '{path}': the folder holds no model"):
+            SPN.load(path)
