@@ -9,7 +9,18 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from unlearnspn import SPN, Categorical, Gaussian, InvalidTableError, LastRecordError, RecordIdError
+from unlearnspn import (
+    SPN,
+    Categorical,
+    Gaussian,
+    GTest,
+    InvalidTableError,
+    LastRecordError,
+    Poisson,
+    QKMeans,
+    RecordIdError,
+)
+from unlearnspn.storage import StorageError
 
 SECRET = "must-not-be-kept"
 SECRET_NUMBER = 0.512345678912345
@@ -311,3 +322,25 @@ def test_bad_parameters_are_named(parameters, culprit):
     with pytest.raises((ValueError, TypeError), match=culprit):
         spn.fit(TABLE)
     assert snapshot(spn) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"independence": GTest}, r"independence=GTest .*instance, such as GTest\(\)"),
+        ({"clustering": QKMeans}, r"clustering=QKMeans .*instance, such as QKMeans\(\)"),
+        ({"leaves": {"size": Poisson}}, r"leaves=Poisson .*instance, such as Poisson\(\)"),
+    ],
+)
+def test_a_class_is_no_instance(parameters, message):
+    with pytest.raises(TypeError, match=message):
+        SPN(min_rows=10, **parameters).fit(TABLE)
+
+
+def test_a_folder_that_is_no_model_is_said_to_be_none(tmp_path):
+    for path in ("", tmp_path / "absent"):
+        with pytest.raises(StorageError, match=f"cannot read '{path}': No such file or directory"):
+            SPN.load(path)
+    for path in (tmp_path, str(tmp_path)):
+        with pytest.raises(StorageError, match=f"cannot read '{path}': the folder holds no model"):
+            SPN.load(path)

@@ -93,6 +93,49 @@ def test_errors_are_json_too(vault: str, arguments: list[str], code: int, messag
     assert message in error["error"]
 
 
+def strict_json(text: str) -> Any:
+    """Read JSON as the standard has it: without Infinity and NaN, which Python reads as well."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_log_density_of_minus_infinity_is_null(vault: str) -> None:  # noqa: F811
+    write_csv(Path("far.csv"), [["x-1", "p-1", "1e200", "Ulm", "true", "1e300"], *rows(500, 501)])
+    printed = strict_json(run("score", vault, "far.csv", "--json").stdout)["rows"]
+    run("score", vault, "far.csv", "-o", "far.jsonl")
+    lines = [strict_json(line) for line in Path("far.jsonl").read_text().splitlines()]
+    for answer in (printed, lines):
+        assert [row["id"] for row in answer] == ["x-1", "c-500"]
+        assert answer[0]["log_density"] is None
+        assert answer[1]["log_density"] > -100
+    assert run("score", vault, "far.csv").stdout.splitlines()[1] == "x-1,-inf"
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.pq", "a.json", "a.XLSX", "a.feather", "a.arrow", "a.duckdb"])
+def test_rows_are_not_written_under_the_name_of_another_format(vault: str, name: str) -> None:  # noqa: F811
+    write_csv(Path("new.csv"), rows(500, 502))
+    for arguments in (
+        ["score", vault, "new.csv", "-o", name],
+        ["sample", vault, "-o", name],
+        ["impute", vault, "new.csv", "--output", name],
+        ["access", vault, "--id", "c-1", "--output", name],
+        ["sample", "absent.uspn", "-o", name],
+    ):
+        said = json.loads(run(*arguments, "--json", code=2).stderr)["error"]
+        assert f"rows cannot be written as {Path(name).suffix.lower()}" in said
+        assert ".jsonl" in said
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("name", ["rows", "rows.txt", "rows.csv"])
+def test_rows_are_written_as_csv_unless_another_format_is_asked_for(vault: str, name: str) -> None:  # noqa: F811
+    run("sample", vault, "-n", "3", "-o", name)
+    assert Path(name).read_text().startswith("age,city,member,cost\n")
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 

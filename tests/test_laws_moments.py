@@ -181,3 +181,20 @@ def test_powers_are_whole_numbers(power):
     circuit = SPN().fit([[1.0], [2.0]]).circuit_
     with pytest.raises(ValueError, match=r"power .* of column 'x0' must be a whole number"):
         circuit.moment({"x0": power})
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "exponential", "log-normal", "poisson", "histogram"])
+def test_powers_are_at_most_100(leaf):
+    circuit = SPN(leaves={"x0": leaf}).fit([[1.0], [2.0], [4.0]]).circuit_
+    assert circuit.moment({"x0": 100}) > 1e20
+    for power in (101, 171, 302, 10**5000):
+        for central in (False, True):
+            with pytest.raises(ValueError, match=r"power.* of column 'x0' is too large: 100 is the most"):
+                circuit.moment({"x0": power}, central=central)
+
+
+@pytest.mark.parametrize("powers", [None, [], ["x0"], "x0", 2])
+def test_powers_are_given_by_column(powers):
+    circuit = SPN().fit([[1.0], [2.0]]).circuit_
+    with pytest.raises(InvalidEvidenceError, match=r"powers must be given by column.* not \w+"):
+        circuit.moment(powers)

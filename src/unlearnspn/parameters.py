@@ -202,6 +202,10 @@ def _positive(name: str, value: Any) -> float:
 
 
 def _component(name: str, component: Any, protocol: type) -> Any:
+    # A class has the methods of its instances, so it would pass as one.
+    if isinstance(component, type):
+        called = component.__name__
+        raise ParameterTypeError(f"{name}={called} is a class: pass an instance, such as {called}()")
     if not isinstance(component, protocol):
         raise ParameterTypeError(f"{name}={component!r} does not offer what a {protocol.__name__} must")
     return component

@@ -26,6 +26,10 @@ Evidence = Mapping[Any, Any]
 Densities = npt.NDArray[np.float64]
 How = Literal["mpe", "mean", "sample"]
 
+#: The largest power that is answered for. Moments of standard distributions have factorials of it, and that of 171 is
+#: larger than any float.
+_MOST_POWER = 100
+
 
 class Queries:
     """Questions to a circuit.
@@ -112,10 +116,10 @@ class Queries:
 
         ``moment({"a": 1, "b": 1}, central=True)`` is the covariance of a and b. Dates, times and durations are numbers
         of seconds here, dates from 1970 on. Categories never seen have no number, so those of these columns are taken
-        to be known ones.
+        to be known ones. Powers are whole numbers from 0 to 100.
         """
         domains = self.circuit_.domains
-        by_variable = {domains.variable(name): _power(name, power) for name, power in powers.items()}
+        by_variable = {domains.variable(name): power for name, power in _powers(powers).items()}
         circuit, places = self._about(by_variable, given)
         return _moment(circuit, {places[variable]: power for variable, power in by_variable.items()}, central)
 
@@ -262,9 +266,21 @@ def _refusal(domain: Domain, name: Any, value: Any) -> str:
     return f"column {name!r} holds {domain.grid.described}, and none is {value!r}"
 
 
+def _powers(powers: Any) -> dict[Any, int]:
+    """Return the powers of columns, or raise unless they are given by column."""
+    if not isinstance(powers, Mapping):
+        raise InvalidEvidenceError(
+            f"powers must be given by column, as in {{'age': 2, 'cost': 1}}, not {type(powers).__name__}"
+        )
+    return {name: _power(name, power) for name, power in powers.items()}
+
+
 def _power(name: Any, power: Any) -> int:
     if isinstance(power, bool) or not isinstance(power, int | np.integer) or power < 0:
         raise ValueError(f"the power {power!r} of column {name!r} must be a whole number, 0 or more")
+    if power > _MOST_POWER:
+        size = "" if power > 10**20 else f" {power}"
+        raise ValueError(f"the power{size} of column {name!r} is too large: {_MOST_POWER} is the most")
     return int(power)
 
 

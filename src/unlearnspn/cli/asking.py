@@ -40,7 +40,10 @@ def score(
     output: given.Output = None,
     json: given.Json = False,
 ) -> None:
-    """Print the log-density of each row: the lower, the less usual. Columns that the source lacks are left open."""
+    """Print the log-density of each row: the lower, the less usual. Columns that the source lacks are left open.
+
+    In JSON, null stands for minus infinity: no row can be less usual.
+    """
     from unlearnspn.exchange.tables import write_rows  # noqa: PLC0415
 
     circuit = load_circuit(vault)

@@ -98,7 +98,7 @@ def hints() -> Iterator[None]:
 
 def fail_as_json(code: int, message: str) -> NoReturn:
     """Print an error for machines, one line of JSON on stderr, and end with its code."""
-    typer.echo(json.dumps({"error": message, "exit_code": code}), err=True)
+    typer.echo(json.dumps({"error": message, "exit_code": code}, allow_nan=False), err=True)
     raise typer.Exit(code) from None
 
 

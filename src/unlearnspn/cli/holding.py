@@ -38,7 +38,12 @@ def access(
     format: Annotated[RecordFormat, typer.Option("--format", help="How the records are printed.")] = RecordFormat.TABLE,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="A new file for them, CSV or .jsonl, for its owner only."),
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            callback=given.require_rows_name,
+            help="A new file for them, CSV or .jsonl, for its owner only.",
+        ),
     ] = None,
     json: given.Json = False,
 ) -> None:

@@ -9,6 +9,18 @@ import typer
 
 from unlearnspn.sources.formats import Format
 
+#: Names of formats for tables that rows are not written in.
+_NOT_WRITTEN = {".arrow", ".ddb", ".duckdb", ".feather", ".json", ".parquet", ".pq", ".xlsx"}
+
+
+def require_rows_name(output: Path | None) -> Path | None:
+    """Refuse a file for rows that is called as if it held a format that they are not written in."""
+    suffix = "" if output is None else output.suffix.lower()
+    if suffix in _NOT_WRITTEN:
+        raise typer.BadParameter(f"rows cannot be written as {suffix}: call the file .csv, .jsonl or .ndjson")
+    return output
+
+
 VaultPath = Annotated[Path, typer.Argument(metavar="VAULT", help="The file of the vault.", show_default=False)]
 ModelPath = Annotated[
     Path, typer.Argument(metavar="VAULT", help="The file of the vault, or an exported circuit.", show_default=False)
@@ -44,7 +56,14 @@ Key = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="For the same random rows each time.")]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="A file for the rows. Default: print them."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        dir_okay=False,
+        callback=require_rows_name,
+        help="A file for the rows, CSV or .jsonl. Default: print them.",
+    ),
 ]
 Given = Annotated[
     list[str] | None,

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from unlearnspn.exchange.numbers import only_finite
 from unlearnspn.progress import Progress, shown
 
 #: Wide enough for digests, when there is no terminal to say how wide it is.
@@ -29,8 +30,8 @@ def notices() -> Console:
 
 
 def print_json(document: Any) -> None:
-    """Print a result for machines: one JSON document, in ASCII."""
-    typer.echo(json.dumps(document, indent=2))
+    """Print a result for machines: one JSON document, in ASCII; null stands for infinite numbers."""
+    typer.echo(json.dumps(only_finite(document), indent=2, allow_nan=False))
 
 
 def print_notice(text: str) -> None:

@@ -197,6 +197,8 @@ def _read_subsampling(described: Any, seed: int) -> Subsampling | None:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
+    if path.is_dir() and not (path / MODEL).exists():
+        raise StorageError(f"the folder holds no model, for there is no {MODEL} in it")
     container = unpack(read_file(path / MODEL), _KIND)
     described = container.document
     if not isinstance(described, dict) or container.arrays or set(described) != _NAMES:

@@ -311,7 +311,8 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         If the model has building blocks of your own, pass their classes as `components`. A folder is loaded by the
         workers of a cluster, to which `client` is connected, or the client that was made last.
         """
-        is_folder = Path(path).is_dir()
+        # The empty name is that of no file; a Path of it would be the folder that one is in.
+        is_folder = path != "" and Path(path).is_dir()
         model, document = (
             cls._gather_folder(path, components, client) if is_folder else cls._read_engine(path, components)
         )
@@ -343,10 +344,10 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
         """Read what was written into a folder."""
         from unlearnspn.cluster.folder import open_folder  # noqa: PLC0415
 
-        tables = _dask_tables()
-        client = tables.find_client() if client is None else client
         stored = open_folder(path, components)
         cls._require_own(path, stored.extra)
+        tables = _dask_tables()
+        client = tables.find_client() if client is None else client
         return cls._load_engine(stored, tables.shards_on(client, len(stored.folder.parts))), stored.extra
 
     @staticmethod

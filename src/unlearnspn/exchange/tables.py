@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unlearnspn.errors import InvalidTableError, listing
+from unlearnspn.exchange.numbers import only_finite
 from unlearnspn.sources import Options
 from unlearnspn.storage.errors import explained
 from unlearnspn.storage.files import write_file
@@ -122,7 +123,8 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _json_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    return "".join(json.dumps(dict(zip(names, map(written, row), strict=True))) + "\n" for row in rows)
+    records = (dict(zip(names, map(written, row), strict=True)) for row in rows)
+    return "".join(json.dumps(only_finite(record), allow_nan=False) + "\n" for record in records)
 
 
 def _plain(value: Any, whole: bool) -> Any:
