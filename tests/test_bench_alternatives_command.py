@@ -33,14 +33,15 @@ def invoke(*arguments):
 
 
 def test_a_tiny_run(monkeypatch):
-    for name, value in {"targets": 6, "removals": (4, 2), "batches": (5,), "timed": 2, "releases": 200}.items():
+    smaller_ones = {"targets": 6, "candidates": 6, "removals": (4, 2), "batches": (5,), "timed": 2, "releases": 200}
+    for name, value in smaller_ones.items():
         monkeypatch.setattr(Plan, name, value)
     monkeypatch.setattr(attack_scores, "_RESAMPLES", 20)
     of = Plan.of
 
     def smaller(*options):
         plan = of(*options)
-        for name in ("targets", "removals", "timed", "releases"):
+        for name in ("targets", "candidates", "removals", "timed", "releases"):
             object.__setattr__(plan, name, getattr(Plan, name))
         object.__setattr__(plan, "batches", (5,))
         return plan

@@ -45,8 +45,10 @@ class Plan:
     pool: int = 2_000
     #: Models of the synthesiser that are attacked, the first ones; 0 for no attack on it.
     synthesised: int = 16
-    #: Both versions: removals of each kind and size, for what has noise and for what has none; sizes of batches.
-    removals: tuple[int, int] = (60, 20)
+    #: Both versions: candidates of each kind; removals of each kind and size, for what has no noise and for what has
+    #: some; sizes of batches. As each removal has models of its own, tables are those of a quick run.
+    candidates: int = 20
+    removals: tuple[int, int] = (20, 10)
     batches: tuple[int, ...] = (10, 100)
     #: Removals one by one that are timed.
     timed: int = 10
@@ -90,7 +92,6 @@ class Plan:
             targets=20 if quick else cls.targets,
             pool=1_000 if quick else cls.pool,
             synthesised=(0 if quick else cls.synthesised) if synthesised is None else synthesised,
-            removals=(20, 10) if quick else cls.removals,
             timed=5 if quick else cls.timed,
             releases=1_000 if quick else cls.releases,
             peers=peers,
@@ -123,6 +124,10 @@ class Plan:
         """Load the tables."""
         return [load_table(name, self.folder, self.quick) for name in self.names]
 
+    def small_tables(self) -> list[Table]:
+        """Load the tables as a quick run does."""
+        return [load_table(name, self.folder, quick=True) for name in self.names]
+
     @property
     def sharded(self) -> list[Sisa]:
         """The divisions into shards."""
@@ -140,7 +145,7 @@ class Plan:
     def parameters(self) -> dict[str, Any]:
         """Return what the run depends on."""
         names = ("names", "epsilons", "shards", "parts", "seeds", "models", "targets", "pool", "synthesised")
-        more = ("removals", "batches", "timed", "releases", "quick")
+        more = ("candidates", "removals", "batches", "timed", "releases", "quick")
         return {
             **{name: getattr(self, name) for name in (*names, *more)},
             "delta": DELTA,

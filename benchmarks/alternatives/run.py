@@ -248,12 +248,12 @@ def measure_versions(plan: Plan, bar: Bar) -> Section:
     n_kinds = 3 + len(plan.batches)
     n_each = plan.removals[0] + plan.removals[1] * len(plan.epsilons)
     bar.begin("both versions", len(plan.names) * plan.seeds * n_kinds * n_each)
-    for table in plan.tables():
+    for table in plan.small_tables():
         found: dict[tuple[str, str, int], list[Found]] = {}
         for seed in range(plan.seeds):
             split = table.split(seed)
             sizes = [size for size in plan.batches if 2 * size < len(split.private) // 2]
-            trial = Trial.of(split, plan.targets, max(sizes, default=1), seed)
+            trial = Trial.of(split, plan.candidates, max(sizes, default=1), seed)
             results = compare(trial, _private(plan, split, seed), sizes, plan.removals, seed, bar.step)
             for key, each in results.items():
                 found.setdefault(key, []).append(each)
