@@ -13,6 +13,7 @@ from unlearnspn.errors import UnknownRecordError
 from unlearnspn.vault import InboxError, State, VaultError
 from unlearnspn.vault.deadlines import due_after, latest_extension
 from unlearnspn.vault.home import Home
+from unlearnspn.vault.texts import TextColumn
 from vault_states import digests_of, fresh_digests, people
 
 TABLE = people(90)
@@ -244,6 +245,21 @@ def test_the_desk_forgets_whom_a_correction_leaves_without_records(tmp_path, is_
         assert vault.desk.correct("q-3", last, who="anna").certificate == outcome.certificate
         assert (vault.desk.get("q-4"), vault.desk.get("q-5")) == others
         assert vault.verify()
+
+
+def test_those_who_are_left_after_a_batch_are_looked_for_together(tmp_path, monkeypatch):
+    looked, find = [], TextColumn.find
+    monkeypatch.setattr(TextColumn, "find", lambda column, text: looked.append(text) or find(column, text))
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(TABLE, "customer", "person")
+        vault.fit(min_rows=20)
+        filed(vault, "access", "q-1", subject="p-0")
+        filed(vault, "access", "q-2", subject="p-1")
+        looked.clear()
+        vault.unlearn(TABLE["customer"][TABLE["person"] != "p-1"].tolist())
+        assert looked == []
+        assert vault.desk.get("q-1").is_nameless
+        assert vault.desk.get("q-2").subject == "p-1"
 
 
 @pytest.mark.parametrize("is_fitted", [True, False])
