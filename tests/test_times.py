@@ -493,6 +493,12 @@ def test_objects_that_are_finer_than_can_be_told_are_refused_by_column_and_row(n
         SPN().fit(pd.DataFrame({"a": pd.Series([usual, TOO_FINE[name]], dtype=object)}))
 
 
+def test_months_in_objects_are_refused_by_the_name_of_the_column():
+    months = pd.Series([np.datetime64("2024-01", "M"), np.datetime64("2024-02", "M")], dtype=object)
+    with pytest.raises(InvalidTableError, match=r"column 'a' has type .*: convert it to one of days, seconds or finer"):
+        SPN().fit(pd.DataFrame({"a": months}))
+
+
 def test_no_part_of_a_second_that_is_written_is_cut_off():
     assert read_text("12:30:00.123456789", Family.TIME) == 45000.123456789
     assert read_text("2024-01-01T00:00:00.123456000", Family.DATE) == read_text(

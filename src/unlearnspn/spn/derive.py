@@ -30,7 +30,7 @@ class Derivation:
     """Derives expressions, and remembers those of sub-networks that are still in use."""
 
     def __init__(self) -> None:
-        #: The trees of expressions, as circuits ask them.
+        #: What circuits have prepared of expressions.
         self.prepared = PreparedParts()
         self._coding = b""
         self._known: dict[bytes, Expression] = {}

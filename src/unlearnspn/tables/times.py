@@ -117,11 +117,11 @@ def seconds_of_objects(name: str, values: Sequence[Any]) -> Floats:
     """
     seconds = np.empty(len(values))
     for row, value in enumerate(values):
-        try:
-            seconds[row] = seconds_of(value)
-        except InvalidTableError as error:
-            raise _too_fine(name, value, row) from error
-        if seconds[row] == seconds[row] and not isinstance(value, np.datetime64 | np.timedelta64):
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            seconds[row] = _seconds_of_scalar(name, value, row)
+            continue
+        seconds[row] = seconds_of(value)
+        if seconds[row] == seconds[row]:
             whole, nanoseconds = _parts(value)
             # Where a double is coarse, it is so for microseconds, too.
             per_second = 1_000_000 if nanoseconds % 1_000 == 0 else 1_000_000_000
@@ -129,6 +129,15 @@ def seconds_of_objects(name: str, values: Sequence[Any]) -> Floats:
             if round((seconds[row] - whole) * per_second) != parts:
                 raise _too_fine(name, value, row)
     return seconds
+
+
+def _seconds_of_scalar(name: str, value: np.datetime64 | np.timedelta64, row: int) -> float:
+    try:
+        return float(seconds_of_array(name, np.array([value]))[0])
+    except InvalidTableError as error:
+        if np.datetime_data(value.dtype)[0] in _PER_SECOND:
+            raise _too_fine(name, value, row) from error  # which of the rows it is, an array of one cannot tell
+        raise
 
 
 def seconds_of_array(name: str, array: npt.NDArray[Any]) -> Floats:
