@@ -100,9 +100,23 @@ def test_a_vault_knows_nothing_of_estimators():
     assert not modules & {*LIBRARIES, "unlearnspn.estimators"}
 
 
-def test_an_estimator_imports_no_library_that_scikit_learn_does_not():
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "spn = unlearnspn.SPN(min_rows=2).fit([[1.0, 2.0], [3.0, 5.0]]); spn.unlearn(1); spn.score([[1, 2]])",
+        "unlearnspn.SPNEnsemble(n_members=2)",
+        "unlearnspn.Vault",
+    ],
+)
+def test_an_estimator_of_densities_is_used_without_scikit_learn(statement):
+    assert imported_after(f"import unlearnspn; {statement}") <= {"numpy", "narwhals"}
+
+
+def test_a_classifier_imports_no_library_that_scikit_learn_does_not():
     statement = "import sklearn.base"
-    assert HEAVY & modules_after(f"{statement}; from unlearnspn import SPN") <= modules_after(statement) | {"narwhals"}
+    assert HEAVY & modules_after(f"{statement}; from unlearnspn import SPNClassifier, SPNImputer") <= modules_after(
+        statement
+    ) | {"narwhals"}
 
 
 def test_parameters_of_a_vault_are_those_of_an_estimator():

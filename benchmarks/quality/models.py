@@ -21,7 +21,7 @@ class Kind:
 
     name: str
     title: str
-    estimator: type[SPN]
+    estimator: type[SPN | SPNEnsemble]
     fixed: Params
     grid: Grid
     small_grid: Grid
@@ -39,7 +39,7 @@ class Kind:
         fixed = ", ".join(f"{name}={value!r}" for name, value in self.fixed.items())
         return f"{self.estimator.__name__}({fixed}){' with Bernoulli leaves' if self.knows_outcomes else ''}"
 
-    def make(self, columns: list[str], params: Params) -> SPN:
+    def make(self, columns: list[str], params: Params) -> SPN | SPNEnsemble:
         """Return an estimator of binary columns, not yet fitted."""
         leaves = dict.fromkeys(columns, "bernoulli") if self.knows_outcomes else None
         return self.estimator(categorical_features="all", leaves=leaves, **self.fixed, **params)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
         UnseenCategoryWarning,
         WorkerLostError,
     )
-    from unlearnspn.estimators import SPN, SPNClassifier, SPNEnsemble, SPNImputer, Verification
+    from unlearnspn.estimators.base import Verification
+    from unlearnspn.estimators.classifier import SPNClassifier
+    from unlearnspn.estimators.ensemble import SPNEnsemble
+    from unlearnspn.estimators.imputer import SPNImputer
+    from unlearnspn.estimators.spn import SPN
     from unlearnspn.independence import RDC, GTest
     from unlearnspn.leaves import (
         Bernoulli,
@@ -74,8 +78,8 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-#: Where each name is. Modules are imported when one of their names is first asked for: numerics and scikit-learn take
-#: more than a second to import, and whoever wants the version or an error needs none of them.
+#: Where each name is. Modules are imported when one of their names is first asked for: numerics take half a
+#: second to import and scikit-learn two, and whoever wants the version or an error needs none of them.
 _NAMES_BY_MODULE = {
     "circuit": ("Circuit", "Range"),
     "clustering": ("QKMeans",),
@@ -92,7 +96,11 @@ _NAMES_BY_MODULE = {
         "UnseenCategoryWarning",
         "WorkerLostError",
     ),
-    "estimators": ("SPN", "SPNClassifier", "SPNEnsemble", "SPNImputer", "Verification"),
+    "estimators.base": ("Verification",),
+    "estimators.classifier": ("SPNClassifier",),
+    "estimators.ensemble": ("SPNEnsemble",),
+    "estimators.imputer": ("SPNImputer",),
+    "estimators.spn": ("SPN",),
     "independence": ("GTest", "RDC"),
     "leaves": (
         "Bernoulli",

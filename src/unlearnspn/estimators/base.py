@@ -11,14 +11,13 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.clustering import Clustering
 from unlearnspn.errors import InvalidTableError, RecordIdError, listing
 from unlearnspn.estimators.engine import Engine
+from unlearnspn.estimators.estimator import Estimator, not_fitted
 from unlearnspn.estimators.targets import Target, beside
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId, read_ids, require_found, require_unique
@@ -59,7 +58,7 @@ class Verification:
         return self.digest == self.fresh_digest and self.state_digest == self.fresh_state_digest
 
 
-class BaseUnlearner(Queries, BaseEstimator, ABC):
+class BaseUnlearner(Queries, Estimator, ABC):
     """What was learned, with its records; the estimators differ in what they learn, and from what.
 
     Many threads may use one estimator. Whoever changes it, or reads the records and the network themselves, waits for
@@ -287,11 +286,6 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
-        return tags
-
     # -- files -----------------------------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
@@ -371,7 +365,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         with self._turn():
             # A copy, for it may be what the estimator itself looks its attributes up in.
-            state = {name: value for name, value in super().__getstate__().items() if name != "_turns"}
+            state = {name: value for name, value in self.__dict__.items() if name != "_turns"}
             if "_model" in state:
                 state["_model"] = self._model.snapshot()
             return state
@@ -386,9 +380,7 @@ class BaseUnlearner(Queries, BaseEstimator, ABC):
 
     def _fitted(self) -> Engine:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
-            )
+            raise not_fitted(self)
         return self._model
 
     def _read_records(self, X: Any, ids: Any, id_column: Label = None) -> tuple[Table, list[RecordId], Label]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.errors import InvalidTableError
@@ -23,7 +23,7 @@ from unlearnspn.tables.names import Label
 from unlearnspn.tables.origins import Library
 
 
-class SPNClassifier(ClassifierMixin, BaseSPN):
+class SPNClassifier(ClassifierMixin, BaseSPN, BaseEstimator):
     """A sum-product network of features and class together; it predicts the class from the features it is given.
 
     The parameters are those of `SPN`. By default the features have a tree for each class (naive Bayes with

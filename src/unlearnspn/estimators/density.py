@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import DensityMixin
-from sklearn.utils.metaestimators import available_if
 
 from unlearnspn.estimators.base import BaseUnlearner, refuse_others
+from unlearnspn.estimators.estimator import available_if
 from unlearnspn.progress import Progress
 from unlearnspn.schema import Kind
 from unlearnspn.spn.report import Report
@@ -20,7 +19,7 @@ def _has_categories(estimator: DensityEstimator) -> bool:
     return any(variable.kind is Kind.CATEGORICAL for variable in estimator._fitted().settings.schema.variables)
 
 
-class DensityEstimator(DensityMixin, BaseUnlearner):
+class DensityEstimator(BaseUnlearner):
     """A joint distribution of all columns of a table."""
 
     def fit(
@@ -61,8 +60,13 @@ class DensityEstimator(DensityMixin, BaseUnlearner):
         X may have the column, whose values are then ignored, or not. A model without any column of categories has
         nothing to predict, and lacks this method.
         """
-        return BaseUnlearner.predict_proba(self, X, target=target)
+        return super().predict_proba(X, target=target)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of the rows."""
-        return BaseUnlearner.score(self, X)
+        return super().score(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "density_estimator"
+        return tags

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 
 from unlearnspn.circuit.queries import How
@@ -18,7 +18,7 @@ from unlearnspn.independence import IndependenceTest
 from unlearnspn.leaves import ChowLiu, Leaf
 
 
-class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN):
+class SPNImputer(OneToOneFeatureMixin, TransformerMixin, SPN, BaseEstimator):
     """An `SPN` that fills in what is missing in a table, given the rest of each row.
 
     Parameters

@@ -9,7 +9,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import column_or_1d
 
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.tables import OpenTable, Table
@@ -54,6 +53,8 @@ def read_target(y: Any, name: str, library: Library) -> Target:
     """Read the classes that go with features in some library, or raise if they are none."""
     if y is None:
         raise ValueError("This classifier requires y to be passed, but the target y is None")
+    from sklearn.utils.validation import column_or_1d  # noqa: PLC0415  # imported by whoever has a classifier
+
     if np.ma.is_masked(y):
         raise _missing(np.flatnonzero(np.ma.getmaskarray(y)))
     series = nw.from_native(y, series_only=True, pass_through=True)
