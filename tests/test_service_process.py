@@ -3,6 +3,7 @@
 import datetime as dt
 import http.client
 import ipaddress
+import itertools
 import json
 import logging
 import re
@@ -421,11 +422,11 @@ def is_answered(port):
 
 def drip(connection, content, seconds=10.0):
     """Send content byte by byte, over and over, until nobody takes it; return what was answered, and after how long."""
-    began, answer = time.monotonic(), b""
+    began, answer, coming = time.monotonic(), b"", itertools.cycle(content)
     connection.settimeout(PATIENCE / 20)
     while (passed := time.monotonic() - began) < seconds:
         try:
-            connection.sendall(content[int(passed / PATIENCE * 20) % len(content)].to_bytes())
+            connection.sendall(next(coming).to_bytes())
             part = connection.recv(10_000)
         except TimeoutError:
             continue
