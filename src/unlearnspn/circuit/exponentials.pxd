@@ -12,7 +12,9 @@ cdef extern from * nogil:
 
     #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) \\
         && defined(__OPTIMIZE__)
-    #define UNLEARNSPN_VARIANTS __attribute__((target_clones("avx2", "default")))
+    #define UNLEARNSPN_VARIANTS __attribute__((unused, target_clones("avx2", "default")))
+    #elif defined(__GNUC__)
+    #define UNLEARNSPN_VARIANTS __attribute__((unused))
     #else
     #define UNLEARNSPN_VARIANTS
     #endif

@@ -16,6 +16,7 @@ from cython.cimports.libc.math import INFINITY, fabs, floor
 from cython.cimports.libc.math import log as system_log
 from cython.cimports.unlearnspn.circuit.distributions.poisson_tails import log_probability
 from cython.cimports.unlearnspn.circuit.log_densities import Numbers
+from cython.cimports.unlearnspn.circuit.row_loops import add_normal
 from cython.cimports.unlearnspn.const_types import const_float64
 from cython.cimports.unlearnspn.portable_math import log
 
@@ -82,7 +83,6 @@ def _add_gaussian(
     parameters: Numbers, values: Numbers, total: cython.p_double, n_rows: cython.Py_ssize_t
 ) -> cython.void:
     """Mean and standard deviation."""
-    r: cython.Py_ssize_t
     mean = parameters[_OWN]
     std = parameters[_OWN + 1]
     constant = -(log(std) + _LOG_SQRT_TWO_PI)
@@ -90,12 +90,7 @@ def _add_gaussian(
         _add_at_extreme_scales(mean, std, constant, values, total, n_rows)
         return
     # A difference that overflows is impossible at these scales, as its square says.
-    factor = _SQRT_HALF / std
-    for r in range(n_rows):
-        value = values[r]
-        score = (value - mean) * factor
-        density = constant - score * score
-        total[r] += density if value == value else 0.0
+    add_normal(total, values, mean, _SQRT_HALF / std, constant, n_rows)
 
 
 @cython.cfunc

@@ -9,6 +9,7 @@ import cython
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.unlearnspn.circuit.exponentials import exponential, logarithm, raise_all
 from cython.cimports.unlearnspn.circuit.log_sums import Parts, Weights
+from cython.cimports.unlearnspn.circuit.row_loops import add_weighted, put_below, take_larger
 
 #: Below this a sum of densities has lost bits.
 _LEAST_DENSITY = cython.declare(cython.double, 1e-280)
@@ -26,14 +27,9 @@ def compare_parts(parts: Parts) -> cython.void:
     for r in range(n_rows):
         highest[r] = -INFINITY
     for i in range(parts.n_parts):
-        values = parts.values + parts.lines[i] * parts.width
-        for r in range(n_rows):
-            highest[r] = values[r] if values[r] > highest[r] else highest[r]
+        take_larger(highest, parts.values + parts.lines[i] * parts.width, n_rows)
     for i in range(parts.n_parts):
-        values = parts.values + parts.lines[i] * parts.width
-        for r in range(n_rows):
-            below = values[r] - highest[r]
-            densities[i * n_rows + r] = below if highest[r] > -INFINITY else 0.0
+        put_below(densities + i * n_rows, parts.values + parts.lines[i] * parts.width, highest, n_rows)
     raise_all(densities, parts.n_parts * n_rows)
 
 
@@ -49,9 +45,7 @@ def add_up(parts: Parts, weights: Weights, log_weights: Weights, total: cython.p
     for r in range(n_rows):
         mixed[r] = 0.0
     for i in range(parts.n_parts):
-        weight = weights[i]
-        for r in range(n_rows):
-            mixed[r] += weight * densities[i * n_rows + r]
+        add_weighted(mixed, densities + i * n_rows, weights[i], n_rows)
     for r in range(n_rows):
         total[r] = highest[r] + logarithm(mixed[r])
     for r in range(n_rows):

@@ -14,6 +14,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, isnan, sqrt
 from cython.cimports.unlearnspn.circuit.inputs import Rows
+from cython.cimports.unlearnspn.circuit.row_loops import standardise
 from cython.cimports.unlearnspn.const_types import const_float64
 from cython.cimports.unlearnspn.portable_math import log
 
@@ -90,27 +91,23 @@ class NormalDensities:
         first: cython.Py_ssize_t = self.starts[number]
         size: cython.Py_ssize_t = self.starts[number + 1] - first
         i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
         r: cython.Py_ssize_t
         is_complete: cython.bint = True
         lines = room + self.most * (self.most + 4)
         for r in range(n_rows):
             total[r] = 0.0
         for i in range(size):
-            mean: cython.double = self.means[first + i]
-            inverse: cython.double = self.inverses[first + i]
-            values = rows.numbers + self.slots[first + i] * rows.n_rows + start
-            own = lines + i * n_rows
-            for r in range(n_rows):
-                own[r] = (values[r] - mean) * inverse
-            for j in range(i):
-                slope: cython.double = self.factors[self.square_starts[number] + i * size + j]
-                if slope != 0.0:
-                    earlier = lines + j * n_rows
-                    for r in range(n_rows):
-                        own[r] -= slope * earlier[r]
-            for r in range(n_rows):
-                total[r] += own[r] * own[r]
+            standardise(
+                lines + i * n_rows,
+                total,
+                rows.numbers + self.slots[first + i] * rows.n_rows + start,
+                self.means[first + i],
+                self.inverses[first + i],
+                cython.address(self.factors[self.square_starts[number] + i * size]),
+                lines,
+                i,
+                n_rows,
+            )
         constant: cython.double = self.constants[number]
         for r in range(n_rows):
             total[r] = constant - 0.5 * total[r]

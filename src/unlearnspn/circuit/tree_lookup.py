@@ -18,6 +18,7 @@ from cython.cimports.unlearnspn.circuit.exponentials import logarithm, raise_all
 from cython.cimports.unlearnspn.circuit.inputs import PlaceNumbers, add_to_rows
 from cython.cimports.unlearnspn.circuit.log_sums import Weights
 from cython.cimports.unlearnspn.circuit.prepared_tree import PreparedTree
+from cython.cimports.unlearnspn.circuit.row_loops import put_below, sum_states, take_larger
 from cython.cimports.unlearnspn.circuit.tree_lookup import LookupTable, Workspace
 from cython.cimports.unlearnspn.circuit.tree_messages import Lines
 
@@ -384,7 +385,8 @@ class TreeLookup(PreparedTree):
         if n == 0:
             return
         lines = self.gather(node, n, work)
-        _add_up(lines, n, self.trees.n_states[node], n_messages, self.table(node), work.messages, work.width)
+        n_states: cython.Py_ssize_t = self.trees.n_states[node]
+        sum_states(work.messages, lines, self.table(node), n_states, n_messages, n, work.width)
         for message in range(n_messages):
             own = work.messages + message * work.width
             for i in range(n):
@@ -566,48 +568,10 @@ def _take_largest(lines: cython.p_double, n_lines: cython.Py_ssize_t, work: cyth
     for r in range(work.n_rows):
         largest[r] = -INFINITY
     for i in range(n_lines):
-        line = lines + i * work.width
-        for r in range(work.n_rows):
-            largest[r] = line[r] if line[r] > largest[r] else largest[r]
+        take_larger(largest, lines + i * work.width, work.n_rows)
     for r in range(work.n_rows):
         work.total[r] += largest[r]
     for i in range(n_lines):
         line = lines + i * work.width
-        for r in range(work.n_rows):
-            below = line[r] - largest[r]
-            line[r] = below if largest[r] > -INFINITY else 0.0
+        put_below(line, line, largest, work.n_rows)
         raise_all(line, work.n_rows)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _add_up(
-    lines: cython.p_double,
-    n_rows: cython.Py_ssize_t,
-    n_states: cython.Py_ssize_t,
-    n_messages: cython.Py_ssize_t,
-    weights: Weights,
-    messages: cython.p_double,
-    width: cython.Py_ssize_t,
-) -> cython.void:
-    """Write the sums of some lines by several lines of weights."""
-    sums = cython.declare(cython.double[8])
-    message: cython.Py_ssize_t
-    state: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    # Sums are added up for eight rows at a time, which stay in the processor's registers.
-    for r in range(0, n_rows, 8):
-        for message in range(n_messages):
-            for k in range(8):
-                sums[k] = 0.0
-            for state in range(n_states):
-                weight = weights[message * n_states + state]
-                if weight == 0.0:
-                    continue
-                line = lines + state * width + r
-                for k in range(8):
-                    sums[k] += weight * line[k]
-            for k in range(8):
-                messages[message * width + r + k] = sums[k]
