@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
@@ -27,6 +28,8 @@ _EPILOG = (
     "receipt could not be written; 130 interrupted."
 )
 
+_ALLOCATIONS_BETWEEN_COLLECTIONS = 100_000
+
 app = typer.Typer(
     cls=GuardedGroup, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown", epilog=_EPILOG
 )
@@ -45,6 +48,8 @@ def main(
     ] = False,
 ) -> None:
     """Sum-product networks for tabular data that can forget: removal equals retraining, bit for bit."""
+    # What is imported stays: looking again and again for what of it may go takes a tenth of a short command's time.
+    gc.set_threshold(_ALLOCATIONS_BETWEEN_COLLECTIONS)
 
 
 for group in (lifecycle, recording, removing, holding, asking, looking, evidence, keys, serving, demonstrating):
