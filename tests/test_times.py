@@ -39,6 +39,8 @@ DAYS = SECONDS.astype("M8[D]")
 WAITS = (600 * _R.exponential(size=N)).astype("m8[s]")
 CLOCK = [dt.time(int(hour), int(minute), 15) for hour, minute in _R.integers(0, (24, 60), (N, 2))]
 X = _R.normal(size=N)
+#: What is missing, without a unit: `np.datetime64("NaT")` and its like, which NumPy 2.5 deprecates.
+NO_DATE, NO_DURATION = (np.array([np.iinfo(np.int64).min]).view(kind)[0] for kind in ("M8", "m8"))
 
 
 def objects(kind):
@@ -300,7 +302,7 @@ def test_evidence_of_another_kind_is_refused(expected, evidence, message):
 
 
 def test_missing_evidence_constrains_nothing_and_ranges_of_categories_need_numbers(expected):
-    for missing in (None, pd.NaT, np.datetime64("NaT")):
+    for missing in (None, pd.NaT, NO_DATE):
         assert expected.probability({"at": missing}) == 1.0
     codes = SPN(categorical_features="all").fit([[1], [2], [3]])
     with pytest.raises(InvalidEvidenceError, match="'2024-01-01' is no number"):
@@ -451,8 +453,8 @@ def test_sources_with_dates_go_into_vaults_and_come_out_of_commands(source, tmp_
 # -- objects -----------------------------------------------------------------------------------------------------------
 
 IN_OBJECTS = {
-    "dates of numpy": [np.datetime64("2024-01-01"), np.datetime64("2024-01-03"), np.datetime64("NaT")],
-    "durations of numpy": [np.timedelta64(3, "h"), np.timedelta64(90, "s"), np.timedelta64("NaT")],
+    "dates of numpy": [np.datetime64("2024-01-01"), np.datetime64("2024-01-03"), NO_DATE],
+    "durations of numpy": [np.timedelta64(3, "h"), np.timedelta64(90, "s"), NO_DURATION],
     "dates of pandas": [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-03 12:00"), pd.NaT],
     "decimals": [Decimal("1.5"), Decimal("2.5"), Decimal("NaN")],
 }

@@ -1,4 +1,4 @@
-"""Logarithm and sine from the four IEEE operations alone.
+"""Logarithm, sine and sum from the four IEEE operations alone.
 
 Decisions about the structure must come out the same on every machine and for every order of the rows. The system's
 own functions may differ in the last bit between libraries, and between the body and the tail of a vectorised loop.
@@ -8,6 +8,7 @@ own functions may differ in the last bit between libraries, and between the body
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 _LN2 = 0.6931471805599453
 _SQRT_HALF = 0.7071067811865476
@@ -29,3 +30,15 @@ def log(x: float) -> float:
     for odd in range(21, 0, -2):
         series = series * square + 1.0 / odd
     return 2.0 * ratio * series + exponent * _LN2
+
+
+def add_up(numbers: Iterable[float]) -> float:
+    """Sum, one number after the other: Python's own `sum` gives other bits from version 3.12 on.
+
+    >>> add_up([0.1] * 10)
+    0.9999999999999999
+    """
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total

@@ -16,6 +16,7 @@ from unlearnspn.circuit.layout import Floats, Layout, lift, lower
 from unlearnspn.circuit.normal_evidence import given, log_value, restricted
 from unlearnspn.circuit.tree_nodes import table_sizes
 from unlearnspn.errors import ImpossibleEvidenceError
+from unlearnspn.portable_math import add_up
 
 Members = npt.NDArray[np.int64]
 
@@ -62,7 +63,7 @@ def condition(layout: Layout, constraints: Constraints, *, events: bool = False)
     for unit, normal in _normals(layout):
         known = _of_normal(normal, constraints)
         own_value = log_value(normal, known, events) if known else 0.0
-        values[unit, 0] = own_value - sum(measures[variable] for variable in known)
+        values[unit, 0] = own_value - add_up(measures[variable] for variable in known)
         if known and own_value > -np.inf:
             changed_normals[unit] = given(normal, known)
     combine(layout, values)

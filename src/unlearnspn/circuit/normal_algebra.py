@@ -19,6 +19,7 @@ from unlearnspn.circuit.distributions.base import LARGEST
 from unlearnspn.circuit.distributions.gaussian import Gaussian
 from unlearnspn.circuit.distributions.standard_normal import LOG_SQRT_TWO_PI
 from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Normal
+from unlearnspn.portable_math import add_up
 
 Floats = npt.NDArray[np.float64]
 
@@ -241,7 +242,7 @@ def _moment_of_units(distances: list[float], products: list[list[float]], orders
         if first is None:
             continue
         left = _lowered(powers, first)
-        moments[powers] = distances[first] * moments[left] + sum(
+        moments[powers] = distances[first] * moments[left] + add_up(
             products[first][other] * power * moments[_lowered(left, other)] for other, power in enumerate(left) if power
         )
     return moments[tuple(orders)]

@@ -20,6 +20,7 @@ from cython.cimports.unlearnspn.portable_math import log
 
 from unlearnspn.circuit.expressions import Normal
 from unlearnspn.circuit.layout import Floats, Indices, Layout, starts_of
+from unlearnspn.portable_math import add_up
 
 _LOG_SQRT_TWO_PI = cython.declare(cython.double, 0.5 * math.log(2.0 * math.pi))
 _TINY = cython.declare(cython.double, 2.0**-1022)
@@ -292,4 +293,4 @@ def _units(factor: Floats) -> Floats:
 
 
 def _at_mean(diagonal: Floats) -> float:
-    return -float(sum(log(deviation) + _LOG_SQRT_TWO_PI for deviation in diagonal.tolist()))
+    return -add_up(log(deviation) + _LOG_SQRT_TWO_PI for deviation in diagonal.tolist())

@@ -75,7 +75,8 @@ class _Counter:
         starts = np.concatenate([[0], np.cumsum(np.where(sizes - 1 <= _MOST_CELLS, sizes, 0))])
         self.coded, self.scope, self.first_codes = coded, scope, starts
         self.codes = np.empty((scope.size, _ROWS_AT_A_TIME), np.uint8)
-        self.bits, self.totals = np.empty((starts[-1], _WORDS), np.uint64), np.empty(starts[-1], np.int64)
+        n_codes = starts[sizes.size]  # not [-1]: compiled, without wraparound, that is no index of NumPy 2.5's arrays
+        self.bits, self.totals = np.empty((n_codes, _WORDS), np.uint64), np.empty(n_codes, np.int64)
 
     @cython.cfunc
     @cython.nogil
