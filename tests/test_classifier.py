@@ -132,6 +132,10 @@ TEXTS = ["no", "yes", "maybe", "no"]
         (pa.array([3, 1, 2, 1]), [1, 2, 3], np.int64),
         (pa.array([True, False, True, True]), [False, True], np.bool_),
         ((3, 1, 2, 1), [1, 2, 3], np.int64),
+        ([pa.scalar(label) for label in (3, 1, 2, 1)], [1, 2, 3], np.int64),
+        ([pa.scalar(label) for label in TEXTS], ["maybe", "no", "yes"], np.dtype("<U5")),
+        ([pa.scalar(label) for label in "abca"], ["a", "b", "c"], np.dtype("<U1")),
+        ((pa.scalar(True), False, pa.scalar(True), pa.scalar(False)), [False, True], np.bool_),
     ],
     ids=lambda value: None if isinstance(value, list) else f"{type(value).__module__}.{type(value).__name__}",
 )
@@ -228,6 +232,7 @@ def test_a_single_class_is_predicted_for_all():
         pd.Series([pd.NA if row == 7 else 1 for row in range(150)], dtype="Int64"),
         pl.Series([None if row == 7 else 1 for row in range(150)]),
         np.ma.array(Y, mask=np.arange(150) == 7),
+        [pa.scalar(None if row == 7 else 1) for row in range(150)],
     ],
 )
 def test_missing_classes_are_refused(y):

@@ -63,6 +63,8 @@ def read_target(y: Any, name: str, library: Library) -> Target:
         same = _LIBRARIES.get(series.implementation) is library
         own = series.to_native() if same else _own_column(library, series.to_list())
     else:
+        if isinstance(y, list | tuple):  # of Arrow's scalars numpy would read the bytes
+            y = [label.as_py() if hasattr(label, "as_py") else label for label in y]
         vector = column_or_1d(y, warn=True)
         column, dtype = read_vector(name, vector), _dtype_of_vector(vector)
         own = _own_column(library, vector.tolist() if vector.dtype.kind in "UTO" else vector)
