@@ -27,7 +27,9 @@ from unlearnspn import (
     plots,
 )
 from unlearnspn.tables import Family, read_table
+from unlearnspn.tables.origins import CellType
 from unlearnspn.tables.times import read_text
+from unlearnspn.tables.writing import Times, write_table
 from unlearnspn.vault import Vault
 
 N = 200
@@ -508,3 +510,27 @@ def test_no_part_of_a_second_that_is_written_is_cut_off():
     )
     with pytest.raises(ValueError, match="finer than numbers of its size can tell"):
         read_text("2024-01-01T00:00:00.123456789", Family.DATE)
+
+
+NANOSECONDS = [45_296_123_456_789, None, 1, 0, 86_399_999_999_999]
+IN_NANOSECONDS = pa.array(NANOSECONDS, pa.time64("ns"))
+CLOCKS = {
+    "arrow": lambda: pa.table({"a": IN_NANOSECONDS}),
+    "polars": lambda: pl.DataFrame({"a": pl.Series(NANOSECONDS).cast(pl.Time)}),
+    "pandas with Arrow": lambda: pd.DataFrame({"a": pd.Series(IN_NANOSECONDS, dtype=pd.ArrowDtype(pa.time64("ns")))}),
+    "duckdb": lambda: duckdb.from_arrow(pa.table({"a": IN_NANOSECONDS})),
+}
+
+
+@pytest.mark.parametrize("name", CLOCKS)
+def test_nanoseconds_of_times_of_day_are_kept(name):
+    table = read_table(CLOCKS[name]())
+    texts = ("12:34:56.123456789", "00:00:00.000000001", "00:00", "23:59:59.999999999")
+    known = [read_text(text, Family.TIME) for text in texts]
+    np.testing.assert_array_equal(table.columns[0].numbers(), [known[0], np.nan, *known[1:]])
+    back = write_table(table.origin, ["a"], [Times(table.columns[0].numbers(), CellType("time", ("us",)))])
+    assert pa.table(back)["a"].cast("int64").to_pylist() == NANOSECONDS
+
+
+def test_a_column_of_times_of_day_may_be_empty():
+    assert read_table(pa.table({"a": pa.nulls(3, pa.time64("ns"))})).columns[0].family is Family.EMPTY

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from unlearnspn.errors import InvalidTableError, listing
 from unlearnspn.tables.cells import EXACT, Category, Family, is_double, is_missing, token, whole_if_it_is
 from unlearnspn.tables.holders import Encoded, Holder, as_objects
-from unlearnspn.tables.times import USUAL_TYPES, family_of, objects_of, seconds_of_array, seconds_of_objects
+from unlearnspn.tables.times import USUAL_TYPES, family_of, objects_of, seconds_of_array, seconds_of_objects, unit_of
 
 _ADVICE = "convert it to numbers or to strings"
 _NESTED = "give each of its parts a column of its own"
@@ -188,7 +188,7 @@ def read_series(name: str, series: Any, holder: Holder | None) -> Column:
             return read_objects(name, series.to_list())
         return _read_times(name, Family.INSTANT if zoned else family, array)
     if kind == "Time":
-        return read_objects(name, series.to_list())
+        return _read_clock(name, series, holder)
     raise _refusal(name, f"has type {dtype}, which cannot be modelled", kind)
 
 
@@ -240,6 +240,18 @@ def _read_encoded(name: str, encoded: Encoded) -> Column:
 
 def _read_times(name: str, family: Family, array: npt.NDArray[Any]) -> Column:
     return Column(name, family, seconds_of_array(name, np.ascontiguousarray(array)))
+
+
+def _read_clock(name: str, series: Any, holder: Holder | None) -> Column:
+    """Read times of day; Python's lack the last three digits of nanoseconds."""
+    column = read_objects(name, series.to_list())
+    cell_type = None if holder is None else holder.type_of(series.to_native()).time
+    if column.family is Family.EMPTY or cell_type is None or unit_of(cell_type) != "ns":
+        return column
+    from narwhals import Int64  # noqa: PLC0415  # which is there, as the series is
+
+    nanoseconds = series.cast(Int64).fill_null(0).to_numpy()
+    return replace(column, values=column.values + nanoseconds % 1_000 / 1_000_000_000)
 
 
 def _flags(name: str, places: npt.NDArray[np.int64]) -> Column:
