@@ -136,6 +136,18 @@ def test_rows_are_written_as_csv_unless_another_format_is_asked_for(vault: str, 
     assert Path(name).read_text().startswith("age,city,member,cost\n")
 
 
+def test_rows_in_a_file_called_tsv_have_tabs_and_are_read_again(vault: str) -> None:  # noqa: F811
+    run("sample", vault, "-n", "3", "--seed", "0", "-o", "drawn.TSV")
+    assert Path("drawn.TSV").read_text().startswith("age\tcity\tmember\tcost\n")
+    run("sample", vault, "-n", "3", "--seed", "0", "-o", "drawn.csv")
+    for name in ("drawn.TSV", "drawn.csv"):
+        run("impute", vault, name, "-o", f"filled-{name}")
+        run("score", vault, f"filled-{name}", "-o", f"{name}.scores.tsv")
+    run("access", vault, "--id", "c-1", "--output", "c-1.tsv")
+    assert Path("drawn.TSV.scores.tsv").read_text() == Path("drawn.csv.scores.tsv").read_text()
+    assert run("score", vault, "c-1.tsv").stdout.startswith("id,log_density\nc-1,")
+
+
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 

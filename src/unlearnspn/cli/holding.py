@@ -42,7 +42,7 @@ def access(
             "--output",
             metavar="FILE",
             callback=given.require_rows_name,
-            help="A new file for them, CSV or .jsonl, for its owner only.",
+            help="A new file for them, CSV, .tsv or .jsonl, for its owner only.",
         ),
     ] = None,
     json: given.Json = False,

@@ -17,7 +17,7 @@ def require_rows_name(output: Path | None) -> Path | None:
     """Refuse a file for rows that is called as if it held a format that they are not written in."""
     suffix = "" if output is None else output.suffix.lower()
     if suffix in _NOT_WRITTEN:
-        raise typer.BadParameter(f"rows cannot be written as {suffix}: call the file .csv, .jsonl or .ndjson")
+        raise typer.BadParameter(f"rows cannot be written as {suffix}: call the file .csv, .tsv, .jsonl or .ndjson")
     return output
 
 
@@ -62,7 +62,7 @@ Output = Annotated[
         metavar="FILE",
         dir_okay=False,
         callback=require_rows_name,
-        help="A file for the rows, CSV or .jsonl. Default: print them.",
+        help="A file for the rows, CSV, .tsv or .jsonl. Default: print them.",
     ),
 ]
 Given = Annotated[

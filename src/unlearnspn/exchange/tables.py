@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from unlearnspn.circuit import Circuit
     from unlearnspn.vault.info import Info
 
-_JSON_LINES = {".jsonl", ".ndjson"}
+_JSON_LINES, _TABS = {".jsonl", ".ndjson"}, ".tsv"
 
 
 def options_of(info: Info, options: Options, id_column: str | None = None, subject: str | None = None) -> Options:
@@ -99,7 +99,7 @@ def rows_of(answer: Any, circuit: Circuit) -> list[list[Any]]:
 
 
 def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> None:
-    """Write rows as CSV, or as JSON Lines if the file is called so; without a file they are printed."""
+    """Write rows as CSV, or with tabs or as JSON Lines if the file is called so; without a file they are printed."""
     text = format_rows(names, rows, output)
     if output is None:
         sys.stdout.write(text)
@@ -109,14 +109,14 @@ def write_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path
 
 
 def format_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], output: Path | None) -> str:
-    """Return rows as text: CSV, or JSON Lines if the file that they are for is called so."""
-    as_json = output is not None and output.suffix.lower() in _JSON_LINES
-    return _json_lines(names, rows) if as_json else _csv(names, rows)
+    """Return rows as text: CSV, or with tabs or as JSON Lines if the file that they are for is called so."""
+    suffix = "" if output is None else output.suffix.lower()
+    return _json_lines(names, rows) if suffix in _JSON_LINES else _csv(names, rows, "\t" if suffix == _TABS else ",")
 
 
-def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> str:
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([_cell(value) for value in row] for row in rows)
     return buffer.getvalue()
