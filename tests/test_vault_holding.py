@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import sqlite3
+from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -71,6 +73,16 @@ def test_a_value_that_is_missing_is_none_and_without_subjects_there_is_no_column
             {"id": 1, "age": None, "town": None},
             {"id": 3, "age": 30.0, "town": "Ulm"},
         ]
+
+
+@pytest.mark.parametrize("codes", [[Decimal(2**70), Decimal(2)], [np.bool_(True), "b"], [np.int64(2), "b"]])
+def test_records_are_shown_before_there_is_a_model_as_after_opening_the_vault_again(tmp_path, codes):
+    with Vault.create(tmp_path / "drafts.uspn") as vault:
+        vault.ingest(pd.DataFrame({"id": [1, 2], "code": pd.Series(codes, dtype=object)}), "id")
+        records = vault.access([1, 2])
+    with Vault.open(tmp_path / "drafts.uspn") as vault:
+        again = vault.access([1, 2])
+    assert json.dumps(records.as_dicts(), allow_nan=False) == json.dumps(again.as_dicts())
 
 
 def test_access_on_the_command_line(path):

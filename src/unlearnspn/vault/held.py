@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unlearnspn.tables import Column, is_missing
+from unlearnspn.tables.holders import as_objects
 from unlearnspn.tables.origins import CellType
 from unlearnspn.tables.times import DAY, USUAL_TYPES, objects_of
 from unlearnspn.vault.forms import Batch, Form
@@ -51,7 +52,11 @@ def _values(column: Column, whole: bool, time: CellType | None) -> list[Any]:
         # A date that came with a time keeps it.
         finer = time.name == "date" and (np.mod(column.values, DAY) > 0.0).any()
         return objects_of(USUAL_TYPES[column.family] if finer else time, column.values)
-    return [_value(value, whole) for value in column.objects().tolist()]
+    if column.distinct is None:
+        return [_value(value, whole) for value in column.objects().tolist()]
+    # As they are stored: a record that has just come may have decimals, or numpy's numbers.
+    categories, places = column.factor()
+    return [*as_objects([*categories, None])[places]]
 
 
 def _value(value: Any, whole: bool) -> Any:

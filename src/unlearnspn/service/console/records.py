@@ -73,7 +73,7 @@ def files_of(held: HeldRecords, name: str) -> list[File]:
     """Return records as files: a table, and JSON."""
     table = format_rows(held.columns, held.rows, None).encode("utf-8", "surrogatepass")
     records = [{column: written(value) for column, value in record.items()} for record in held.as_dicts()]
-    document = json.dumps({"records": records}, indent=1).encode()
+    document = json.dumps({"records": records}, indent=1, allow_nan=False).encode()
     return [
         file_of(f"{Path(name).name}.csv", table, "text/csv;charset=utf-8"),
         file_of(f"{Path(name).name}.json", document, "application/json"),
