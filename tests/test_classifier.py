@@ -78,6 +78,37 @@ def test_the_class_is_a_column_that_can_be_asked_about():
     assert classifier.predict_proba(table, target="colour").shape == (240, 3)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
+def test_a_feature_is_predicted_from_the_others_and_the_class_need_not_be_there(kind):
+    table = mixed_table()
+    features, y = table.drop(columns="class"), table["class"]
+    read = {"pandas": lambda X: X, "polars": pl.from_pandas, "array": lambda X: X.to_numpy(object)}[kind]
+    classifier = SPNClassifier(min_rows=40).fit(read(features), y)
+    place = list(features).index("colour")
+    target = place if kind == "array" else "colour"
+    predicted = classifier.predict_proba(read(features), target=target)
+    nothing_known = read(table.assign(**{"class": pd.Series([None] * len(table), dtype=object)}))
+    np.testing.assert_allclose(predicted, classifier.circuit_.predict_proba(nothing_known, target=target), rtol=1e-9)
+    without = classifier.predict_proba(read(features.drop(columns="colour")), target=target)
+    assert without.tolist() == predicted.tolist()
+    known = classifier.predict_proba(read(table), target=target)
+    assert known.tolist() == classifier.circuit_.predict_proba(read(table), target=target).tolist()
+    assert np.abs(known - predicted).max() > 1e-3
+    classes = classifier.predict_proba(read(features), target=classifier.target_)
+    assert classes.tolist() == classifier.predict_proba(read(features)).tolist()
+    with pytest.raises(ValueError, match="Missing columns: 'size'" if kind != "array" else "X has 1 features"):
+        classifier.predict_proba(read(features[["colour"]]), target=target)
+
+
+def test_numeric_classes_are_not_read_into_a_feature():
+    """An array of the features is not taken for one that lacks the feature asked for and has the class."""
+    table = np.column_stack([X, Y % 2])
+    classifier = SPNClassifier(categorical_features=[4]).fit(table, Y)
+    predicted = classifier.predict_proba(table, target=4)
+    expected = classifier.circuit_.predict_proba(np.column_stack([table, np.full(150, np.nan)]), target=4)
+    np.testing.assert_allclose(predicted, expected, rtol=1e-9)
+
+
 def test_a_table_that_has_the_class_is_read_without_it():
     table = mixed_table()
     features = table.drop(columns="class")

@@ -102,11 +102,14 @@ class SPNClassifier(ClassifierMixin, BaseSPN, BaseEstimator):
         return np.asarray(labels[self._probabilities(model, circuit, X).argmax(axis=1)])
 
     def predict_proba(self, X: Any, *, target: Label = None) -> npt.NDArray[np.float64]:
-        """Return the probabilities of the classes, in the order of `classes_`, or those of another column."""
-        if target is not None:
-            return super().predict_proba(X, target=target)
+        """Return the probabilities of the classes, in the order of `classes_`, or those of another column.
+
+        Those of another column are given the other features, and the class if X has it: in an array as one more column.
+        """
         model = self._fitted()
         circuit = model.circuit
+        if target is not None:
+            return _able_to_read(X, model, circuit, target).predict_proba(X, target=target)
         if is_dask(X):
             return circuit.predict_proba(X, target=_target_of(model))
         return self._probabilities(model, circuit, X)
@@ -120,8 +123,7 @@ class SPNClassifier(ClassifierMixin, BaseSPN, BaseEstimator):
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-density of the features of each row; missing values are marginalised."""
         model = self._fitted()
-        circuit, target = model.circuit, _target_of(model)
-        return circuit.marginal([name for name in circuit.columns if name != target]).score_samples(X)
+        return _of_features(model, model.circuit).score_samples(X)
 
     def _probabilities(self, model: Engine, circuit: Circuit, X: Any) -> npt.NDArray[np.float64]:
         """Return those of the classes."""
@@ -165,6 +167,22 @@ class _Predicting:
 def _target_of(model: Engine) -> str:
     """Return the name of the classes' column."""
     return model.settings.schema.names[-1]
+
+
+def _of_features(model: Engine, circuit: Circuit) -> Circuit:
+    """Return a circuit of a model without the classes."""
+    return circuit.marginal([name for name in circuit.columns if name != _target_of(model)])
+
+
+def _able_to_read(X: Any, model: Engine, circuit: Circuit, target: Label) -> Circuit:
+    """Return a circuit that has the classes only if they are asked for, or if X has them."""
+    classes = _target_of(model)
+    if circuit.domains.names[circuit.domains.variable(target)] == classes:
+        return circuit
+    table = open_table(X._meta if is_dask(X) else X)
+    named = table.named(table.positions(None))
+    has_classes = classes in table.names if named else len(table.names) == len(circuit.columns)
+    return circuit if has_classes else _of_features(model, circuit)
 
 
 def _labels(model: Engine, circuit: Circuit) -> npt.NDArray[Any]:
