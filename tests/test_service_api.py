@@ -10,12 +10,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from many_threads import halfway
 from services import API, GROUND, TABLE, another, api_of, full, make_vault, opened, removal, token, wait_for
 from unlearnspn import Vault
 from unlearnspn.certificates import Envelope, Item, Kind, PublicKey, Receipt, audit_certificate, audit_receipt
 from unlearnspn.service.roles import Scope
 from unlearnspn.vault import VaultError
 from unlearnspn.vault.deadlines import due_after, latest_extension
+from unlearnspn.vault.learned import Learned
 from vault_states import digests_of, fresh_digests, people
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -613,6 +615,44 @@ def test_whoever_takes_the_circuit_is_in_the_audit_log_with_the_entry_of_its_mod
         service.vault.unlearn(subject=f"p-{entry}")
     with full(service):
         get(api, "/model/circuit", 500)
+
+
+@pytest.mark.parametrize("asked_before", [True, False])
+def test_the_circuit_of_before_is_given_while_a_model_is_learned(service, api, monkeypatch, asked_before):
+    with Vault.open(service.path) as reader:
+        before = reader.circuit_.to_json()
+    if asked_before:
+        get(api, "/model")
+    body, jobs = {"request_id": "f-1", "parameters": {"alpha": 5.0}}, []
+    with halfway(monkeypatch, Learned, "fit", lambda: jobs.append(post(api, "/fits", body, 202))):
+        assert soon(lambda: get(api, "/model/circuit").text) == before
+        assert next((each.what, each.about) for each in service.audit.entries()) == ("circuit taken", "2")
+        assert soon(lambda: get(api, "/model").json())["columns"]
+    assert wait_for(api, jobs[0])["state"] == "done"
+    assert get(api, "/model/circuit").text == service.vault.circuit_.to_json() != before
+    assert next((each.what, each.about) for each in service.audit.entries()) == ("circuit taken", "3")
+
+
+def test_there_is_no_circuit_while_the_first_model_is_learned(tmp_path, monkeypatch):
+    with Vault.create(tmp_path / "people.uspn") as vault:
+        vault.ingest(TABLE, "customer", "person")
+    with opened(tmp_path / "people.uspn") as service:
+        api, jobs = api_of(service), []
+        with halfway(monkeypatch, Learned, "fit", lambda: jobs.append(post(api, "/fits", {"request_id": "f-1"}, 202))):
+            detail = soon(lambda: get(api, "/model/circuit", 409).json()["detail"])
+            assert detail == "there is no circuit yet: a model is being learned, ask again when that is done"
+        assert wait_for(api, jobs[0])["state"] == "done"
+        assert get(api, "/model/circuit").json()
+
+
+def soon(ask):
+    """Return an answer, and fail if that has to wait."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(ask()), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert found, "whoever asks has to wait"
+    return found[0]
 
 
 @pytest.mark.parametrize(

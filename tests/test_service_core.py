@@ -429,18 +429,19 @@ def test_nothing_is_shown_of_which_the_audit_log_cannot_tell(service):
 
 
 def test_the_audit_log_tells_of_the_circuit_that_was_taken_and_not_of_one_before(service, monkeypatch):
-    original = type(service.vault).circuit_.fget
+    original, before = type(service.vault).served, service.vault.circuit_
 
     def and_somebody_leaves(vault):
-        circuit = original(vault)
+        served = original(vault)
         if len(vault) == 90:
             vault.unlearn(["c-1"])
-        return circuit
+        return served
 
-    monkeypatch.setattr(type(service.vault), "circuit_", property(and_somebody_leaves))
-    taken = service.take_circuit(who="crm")
-    assert taken == original(service.vault)
-    assert [(entry.what, entry.about) for entry in service.audit.entries()] == [("circuit taken", "3")]
+    monkeypatch.setattr(type(service.vault), "served", and_somebody_leaves)
+    assert service.take_circuit(who="crm") == before != service.vault.circuit_
+    assert service.audit.entries()[0].about == "2"
+    assert service.take_circuit(who="crm") == service.vault.circuit_
+    assert next((entry.what, entry.about) for entry in service.audit.entries()) == ("circuit taken", "3")
 
 
 def test_an_error_that_nobody_expected_does_not_say_that_nothing_was_done():

@@ -52,6 +52,11 @@ class Publication(Generic[F]):
         return self._edition.facts
 
     @property
+    def has_circuit(self) -> bool:
+        """Whether a circuit is published, so that nobody waits for one."""
+        return self._edition.circuit is not None
+
+    @property
     def has_turn(self) -> bool:
         """Whether this thread has the turn."""
         return self._owner == get_ident()
@@ -80,11 +85,15 @@ class Publication(Generic[F]):
 
     def circuit(self, derive: Callable[[], Circuit]) -> Circuit:
         """Return the circuit that is published; if there is none, it is derived."""
+        return self.both(derive)[1]
+
+    def both(self, derive: Callable[[], Circuit]) -> tuple[F, Circuit]:
+        """Return what was published together: the facts, and the circuit as `circuit` does."""
         self._last_asker = get_ident()
         self._is_shared |= self._last_owner not in (None, self._last_asker)
-        circuit = self._edition.circuit
+        facts, circuit = self._edition
         if circuit is not None:
-            return circuit
+            return facts, circuit
         if self.has_turn:
             raise RuntimeError("the model is being changed by the one who asks: ask again when the request is done")
         with self.derivation:
@@ -102,9 +111,9 @@ class Publication(Generic[F]):
             finally:
                 self._owner = _NOBODY
 
-    def _complete(self, derive: Callable[[], Circuit]) -> Circuit:
+    def _complete(self, derive: Callable[[], Circuit]) -> tuple[F, Circuit]:
         circuit = self._edition.circuit
         if circuit is None:
             circuit = derive()
             self._edition = _Edition(self._edition.facts, circuit)
-        return circuit
+        return self._edition.facts, circuit

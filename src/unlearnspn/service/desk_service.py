@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
+
+from sklearn.exceptions import NotFittedError
 
 from unlearnspn.certificates import Action, Envelope
 from unlearnspn.circuit import Circuit
@@ -256,7 +259,9 @@ class DeskService:
 
     def take_circuit(self, *, who: str) -> Circuit:
         """Return the circuit that serves, once the audit log tells who took it, and of which entry of the ledger."""
-        circuit, entry = self._served()
+        if not self.vault.has_circuit and any(job.kind == "fit" and job.is_running for job in self.jobs.all()):
+            raise ConflictError("there is no circuit yet: a model is being learned, ask again when that is done")
+        circuit, entry = self.vault.served()
         self.audit.write(who, "circuit taken", str(entry))
         return circuit
 
@@ -298,6 +303,8 @@ class DeskService:
                     return known
                 return self.vault.fit(progress=progress, request_id=request_id, operator=who, **parameters)
 
+            with suppress(NotFittedError):
+                self.vault.served()  # so that whoever asks meanwhile is answered by the model of before
             outcome = self.vault.take_turn(act)
             assert outcome.certificate is not None
             return {"entry": outcome.certificate.statement.link.entry, "certificate": outcome.certificate.digest}
@@ -306,13 +313,6 @@ class DeskService:
         return self.jobs.start("fit", who, work)
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    def _served(self) -> tuple[Circuit, int]:
-        """Return the circuit that serves, and the last entry of the ledger when it was the model."""
-        while True:
-            n_entries, circuit = self.vault.info().n_entries, self.vault.circuit_
-            if self.vault.info().n_entries == n_entries:
-                return circuit, n_entries - 1
 
     def _in_inbox(self, request_id: str) -> InboxRequest | None:
         return self.vault.read_inbox(lambda inbox: inbox.find(request_id))

@@ -43,6 +43,11 @@ class Job:
     error: str | None = None
 
     @property
+    def is_running(self) -> bool:
+        """Whether somebody is at work on it."""
+        return self.state is JobState.RUNNING
+
+    @property
     def is_over(self) -> bool:
         """Whether there is nothing to wait for."""
         return self.state in (JobState.DONE, JobState.FAILED)

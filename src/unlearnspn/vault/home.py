@@ -90,6 +90,11 @@ class Home:
         """Whether this is the one who may change the vault."""
         return self._lock is not None
 
+    @property
+    def last_entry(self) -> int:
+        """The number of the ledger's last entry."""
+        return self.ledger.statement.link.entry
+
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def changes(self) -> int:

@@ -49,7 +49,7 @@ def describe(home: Home) -> Info:
         fitted=learned is not None,
         parameters=None if learned is None else learned.parameters.by_name(),
         digests=contents.digests,
-        n_entries=home.ledger.statement.link.entry + 1,
+        n_entries=home.last_entry + 1,
         key_id=home.public_key.id,
         guard=contents.guard.is_on,
         file_bytes=home.path.stat().st_size,

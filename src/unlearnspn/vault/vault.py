@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Literal, NamedTuple, Self, TypeVar, cast
 
 from unlearnspn.certificates import (
     Action,
@@ -74,6 +74,13 @@ def _in_turn(method: M) -> M:
     return cast(M, call)
 
 
+class _Facts(NamedTuple):
+    """What is published beside a circuit."""
+
+    read_at: int
+    last_entry: int
+
+
 class Vault(Queries):
     """Records, model and ledger in one file, that survives crashes and keeps evidence of what it forgot.
 
@@ -105,8 +112,8 @@ class Vault(Queries):
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        #: Beside the circuit: which state of the file it is of, for readers.
-        self._publication = Publication(home.read_at)
+        #: Beside the circuit: which state of the file it is of, for readers, and of which entry of the ledger.
+        self._publication = Publication(self._facts())
         #: Whether the one whose turn it is has begun to change something, and has not stored it yet.
         self._is_changing = False
 
@@ -402,14 +409,27 @@ class Vault(Queries):
     @property
     def circuit_(self) -> Circuit:
         """The circuit that serves the model as it is now; what others have removed meanwhile is not in it."""
+        return self.served()[0]
+
+    def served(self) -> tuple[Circuit, int]:
+        """Return the circuit that serves, as `circuit_` does, and the number of the ledger's entry when it was made."""
         if self._publication.has_turn:
-            return self.take_turn(self._derive)
-        if not self._home.is_writable and self._home.changes() != self._publication.facts:
+            return self.take_turn(self._derive), self._home.last_entry
+        if not self._home.is_writable and self._home.changes() != self._publication.facts.read_at:
             self.take_turn(self._home.contents)
-        return self._publication.circuit(self._derive)
+        facts, circuit = self._publication.both(self._derive)
+        return circuit, facts.last_entry
+
+    @property
+    def has_circuit(self) -> bool:
+        """Whether a circuit is at hand, so that no question waits for a model that is being learned."""
+        return self._publication.has_circuit
 
     def _derive(self) -> Circuit:
         return self._learned().model.circuit
+
+    def _facts(self) -> _Facts:
+        return _Facts(self._home.read_at, self._home.last_entry)
 
     def take_turn(self, act: Callable[[], T]) -> T:
         """Do something, in several steps perhaps, while no other thread is at work on the vault."""
@@ -420,7 +440,7 @@ class Vault(Queries):
                     with uninterrupted.except_here():
                         return act()
                 finally:
-                    self._publication.publish(self._home.read_at, self._derive)
+                    self._publication.publish(self._facts(), self._derive)
 
         if not self._publication.has_turn:
             return self._publication.take_turn(act_and_publish)
