@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from command_line import run, run_json
-from unlearnspn import SPN, Circuit, InvalidTableError, Range
+from unlearnspn import SPN, Circuit, ImpossibleEvidenceError, InvalidEvidenceError, InvalidTableError, Range
 from unlearnspn.tables import read_table, token
 from unlearnspn.vault import Vault
 
@@ -158,6 +158,55 @@ def test_infinite_and_endless_numbers_are_still_refused():
         for features in (None, "all"):
             with pytest.raises(InvalidTableError, match=r"infinite|too large|inf"):
                 SPN(categorical_features=features).fit([[1], [value]])
+
+
+def test_times_in_whole_nanoseconds_are_evidence_by_their_density():
+    """Doubles lie 256 apart here, and none is nearer to a value than the next value is."""
+    rng = np.random.default_rng(0)
+    hours = rng.poisson(5, 300)
+    table = pd.DataFrame({"at": (1_700_000_000 + 3600 * hours) * 10**9, "x": hours + rng.normal(size=300)})
+    model = SPN(min_rows=50).fit(table)
+    seen, continuous = int(table["at"][0]), SPN(min_rows=50).fit(table.astype(float))
+    assert model.expectation("x", given={"at": seen}) == continuous.expectation("x", given={"at": float(seen)})
+    assert model.sample(3, given={"at": seen}, random_state=0)["at"].tolist() == [seen] * 3
+    assert model.probability({"at": seen}) == continuous.probability({"at": float(seen)}) == 0.0
+    assert 0.0 < model.probability({"at": Range(at_least=seen)}) < 1.0
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "histogram"])
+@pytest.mark.parametrize("start", [2**45, 2**51])
+def test_probabilities_and_moments_of_large_whole_numbers_are_those_of_small_ones(leaf, start):
+    counts = np.random.default_rng(0).poisson(5, 300)
+    table = pd.DataFrame({"k": start + counts})
+    model = SPN(leaves={"k": leaf}, factorization="naive").fit(table)
+    probabilities = {count: model.probability({"k": start + count}) for count in range(-30, 40)}
+    assert sum(probabilities.values()) == pytest.approx(1.0, abs=1e-6)
+    of_some = model.probability({"k": Range(at_least=start + 2, at_most=start + 7)})
+    assert of_some == pytest.approx(sum(probabilities[count] for count in range(2, 8)))
+    mean = sum(count * probability for count, probability in probabilities.items())
+    assert model.expectation("k") - start == pytest.approx(mean, abs=0.6)
+    assert model.variance("k") == pytest.approx(counts.var(), rel=0.2)
+
+
+@pytest.mark.parametrize("leaf", ["gaussian", "exponential", "histogram", "poisson"])
+@pytest.mark.filterwarnings("error")
+def test_evidence_may_be_as_far_away_as_the_type_reaches(leaf):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(5, 300)
+    model = SPN(min_rows=50, leaves={"k": leaf}).fit(pd.DataFrame({"k": counts, "x": counts + rng.normal(size=300)}))
+    for value in (2**51 + 1, 2**52, 2**53 + 1, 2**60, 2**63 - 1, 2**63):
+        assert model.probability({"k": value}) == 0.0
+        assert -5.0 < model.expectation("x", given={"k": value}) < 20.0
+        assert model.expectation("k", given={"k": value}) == pytest.approx(value, rel=1e-12)
+        assert -5.0 < model.expectation("x", given={"k": Range(at_least=value)}) < 20.0
+        assert model.probability({"x": Range(above=0)}, given={"k": Range(below=value)}) > 0.9
+    for value in (2**64, 2**70, -(2**63)):
+        assert model.probability({"k": value}) == 0.0
+        with pytest.raises(ImpossibleEvidenceError, match="column 'k' holds whole numbers from 0 on, and none is"):
+            model.expectation("x", given={"k": value})
+    with pytest.raises(InvalidEvidenceError, match="column 'k' cannot be 1000"):
+        model.probability({"k": 10**400})
+    assert model.probability({"k": Range(below=10**400)}) == 1.0
 
 
 def test_a_far_category_has_no_mean_but_a_probability():

@@ -174,7 +174,7 @@ def _constraint(domain: Domain, wanted: Any) -> Constraint:
         value = _as_float(wanted)
         if math.isinf(value):
             raise InvalidEvidenceError(f"column {domain.name!r} cannot be {wanted!r}: give a Range, or leave it out")
-        return Equals(value) if grid is None else Between(*grid.cell(value, value))
+        return Equals(value) if grid is None or grid.holds_inside(value) else Between(*grid.cell(value, value))
     raise InvalidEvidenceError(f"column {domain.name!r} is numeric: give a number or a Range, not {wanted!r}")
 
 

@@ -58,7 +58,7 @@ def _sums(
     starts = np.cumsum(n_cells) - n_cells
     owners = np.repeat(np.arange(len(parameters)), n_cells)
     values = first[owners] + grid.step * (np.arange(len(owners)) - starts[owners])
-    low, high = values - 0.5 * grid.step, np.nextafter(values + 0.5 * grid.step, -math.inf)
+    low, high = values - 0.5 * grid.step, grid.ends(values)
     low[starts], high[starts + n_cells - 1] = -math.inf, math.inf
     mass = np.exp(log_mass(distribution, parameters[owners], low, high))
     # What rounding makes of all masses together is the same in both sums.

@@ -18,6 +18,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _LARGE = 2.0**31 - 1
+#: Up to so many steps doubles are finer than a thousandth of one.
+_FINE = 2.0**42
 
 
 @dataclass(frozen=True)
@@ -62,16 +64,22 @@ class Grid:
             return math.inf, -math.inf
         return (
             -math.inf if first == self.lowest else first - 0.5 * self.step,
-            math.inf if last == self.highest else float(self._end(last)),
+            math.inf if last == self.highest else float(self.ends(last)),
         )
 
     def holds_inside(self, value: float) -> bool:
-        """Tell whether a value has a density and no probability: it is between the ends, and values have no step."""
-        return self.step == 0.0 and self.lowest < value < self.highest
+        """Tell whether a value has a density and no probability: it is between the ends, and nothing is nearest to it.
 
-    def _end(self, values: Any) -> Any:
-        """Return the largest numbers that are drawn for some values."""
-        return np.nextafter(values + 0.5 * self.step, -math.inf) if self.step > 0.0 else values
+        Values have no step, or the value is so large that doubles lie no closer.
+        """
+        return self.step <= math.ulp(value) and self.lowest < value < self.highest
+
+    def ends(self, values: Any) -> Any:
+        """Return the largest numbers that are drawn for some values; of large ones, the next smaller is too small."""
+        if self.step == 0.0:
+            return values
+        ends = values + 0.5 * self.step
+        return np.where(np.abs(values) < _FINE * self.step, np.nextafter(ends, -math.inf), ends)
 
     def nearest(self, numbers: Floats, low: float = -math.inf, high: float = math.inf) -> Floats:
         """Return the values that are drawn for some numbers, of those within the bounds."""
@@ -82,4 +90,4 @@ class Grid:
     def edges(self, numbers: Floats) -> Floats:
         """Return the largest number of each cell that one of some numbers is in, each once; none of the last cell."""
         values = np.unique(self.nearest(numbers))
-        return np.asarray(self._end(values[values < self.highest]))
+        return np.asarray(self.ends(values[values < self.highest]))
