@@ -13,7 +13,7 @@ from reference_coding import mix, n_log_n
 from unlearnspn.independence import GTest
 from unlearnspn.statistics.agreement import Agreement
 from unlearnspn.statistics.logs import x_log_x_table
-from unlearnspn.statistics.pair_tables import associate, count_pairs, pair_cells
+from unlearnspn.statistics.pair_tables import PairTables, associate
 from unlearnspn.statistics.pairs import AskedPairs, wants_tables
 
 NOBODY = np.zeros(0, np.int64)
@@ -57,12 +57,10 @@ def test_g_of_a_table_follows_from_logarithms_of_counts(most):
 def test_tables_of_all_pairs_are_crossed_counts(seed, n_values, missing, n_rows):
     data = random_slice(seed, 1300, n_values=n_values, missing=missing)
     rows = np.random.default_rng(seed).permutation(1300)[:n_rows]
-    tables = np.zeros(pair_cells(data.coded, data.scope), np.int64)
-    count_pairs(data.coded, rows, data.scope, tables, 1)
-    expected = [crossed(data, rows, u, v).ravel() for u, v in itertools.combinations(data.scope, 2)]
-    assert tables.tolist() == np.concatenate(expected).tolist()
-    count_pairs(data.coded, rows, data.scope, tables, -1)
-    assert not tables.any()
+    codes = np.ascontiguousarray(data.records.codes[np.ix_(rows, data.scope)].T)
+    tables = PairTables(codes, data.encoding.sizes[data.scope])
+    for u, v in itertools.permutations(range(data.scope.size), 2):
+        assert tables.table(u, v).tolist() == crossed(data, rows, data.scope[u], data.scope[v]).tolist()
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 300, 2500])

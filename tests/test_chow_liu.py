@@ -15,9 +15,9 @@ from sklearn.metrics import mutual_info_score
 from leaf_data import learned, object_table, slice_of
 from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Operation
 from unlearnspn.circuit.layout import lower, unrolled
-from unlearnspn.leaves.edge_tables import find_pairs
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.leaves.tree_statistics import gather_statistics
+from unlearnspn.statistics.pair_tables import PairTables
 
 ALPHA, BETA, UNSEEN = 0.5, 2.0, 0.01
 #: With a penalty that no line pays, numbers are in the tree.
@@ -72,7 +72,7 @@ def test_of_equal_gains_the_first_variable_wins():
 def test_gains_are_mutual_information(missing):
     data = slice_of(*dependent_columns(80, 0, missing), categorical=True)
     sizes, codes = data.encoding.sizes, data.records.codes
-    gains = pair_gains(find_pairs(gather_statistics(data, np.arange(80)).cells, data.scope, sizes))
+    gains = pair_gains(PairTables(gather_statistics(data, np.arange(80)).codes, sizes), np.arange(5))
     for u, v in itertools.combinations(range(5), 2):
         both = (codes[:, u] > 0) & (codes[:, v] > 0)
         expected = both.sum() * mutual_info_score(codes[both, u], codes[both, v])

@@ -19,7 +19,6 @@ from unlearnspn.statistics.column_sums import add_values, count_parts
 from unlearnspn.statistics.column_totals import shift_totals
 from unlearnspn.statistics.marginals import Marginals
 from unlearnspn.statistics.moments import N_PARTS, Moments
-from unlearnspn.statistics.pair_tables import count_pairs, pair_cells
 from unlearnspn.statistics.trees import TreeHashes
 from unlearnspn.totals import Totals, relaid
 
@@ -102,22 +101,7 @@ class OfTrees(Statistic):
 
     def describe(self, statistics: TreeStatistics):
         records = np.concatenate([statistics.codes.astype(np.int64), statistics.features])
-        return records[:, np.lexsort(records)].tolist(), statistics.cells.tolist(), statistics.in_bins.tolist()
-
-
-class OfPairTables(Statistic):
-    def learn(self, rows):
-        return self.shift(np.zeros(pair_cells(self.data.coded, self.data.scope), np.int64), rows, 1)
-
-    def merge(self, one, other):
-        return one + other
-
-    def shift(self, tables, rows, sign):
-        count_pairs(self.data.coded, rows, self.data.scope, tables, sign)
-        return tables
-
-    def describe(self, tables):
-        return tables.tolist()
+        return records[:, np.lexsort(records)].tolist(), statistics.in_bins.tolist()
 
 
 class OfLeaf(Statistic):
@@ -207,7 +191,6 @@ STATISTICS = [
     OfRowSets,
     OfMoments,
     OfTrees,
-    OfPairTables,
     OfCategories,
     OfManyCategories,
     OfBins,

@@ -19,13 +19,13 @@ from unlearnspn import SPN, Bernoulli, Categorical, ChowLiu, Gaussian
 from unlearnspn.circuit.expressions import Input, Normal, Product, Sum, Tree, Unit
 from unlearnspn.circuit.layout import lift
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_MISSING, FEATURE_STD
-from unlearnspn.leaves.edge_tables import find_pairs
 from unlearnspn.leaves.incomplete import expected_moments, first_moments, next_moments, sum_completed, sum_known
 from unlearnspn.leaves.joint_normals import Candidates, NormalSettings, _completed
 from unlearnspn.leaves.linear_networks import cholesky, joint_covariances, learn_network
 from unlearnspn.leaves.linear_pairs import LEAST_COMMON, LinearPairs, are_spread, relate, relate_within
 from unlearnspn.leaves.normal_blocks import MOST_IN_A_BLOCK, choose_blocks, gains_from_others
 from unlearnspn.leaves.tree_statistics import gather_statistics
+from unlearnspn.statistics.pair_tables import PairTables
 
 PENALTY, BETA = 1.5, 3.0
 LEASTS = np.full(64, 40.0)
@@ -189,15 +189,15 @@ def test_what_others_tell_is_the_best_after_the_penalty():
         letters + 0.1 * rng.normal(size=200), np.array(list("abc"))[letters], rng.choice(["u", "v"], 200)
     )
     data = slice_of(*table.T, categorical=[False, True, True])
-    pairs = find_pairs(gather_statistics(data, np.arange(200)).cells, data.scope, data.encoding.sizes)
-    (gain,) = gains_from_others(pairs, np.array([0]), np.array([1, 2]), PENALTY)
+    tables = PairTables(gather_statistics(data, np.arange(200)).codes, data.encoding.sizes)
+    (gain,) = gains_from_others(tables, np.array([0]), np.array([1, 2]), PENALTY)
     codes = data.records.codes[:, :2].tolist()
     cells, lefts, rights = Counter(map(tuple, codes)), Counter(a for a, _ in codes), Counter(b for _, b in codes)
     terms = [sum(n * math.log(n) for n in counts.values()) for counts in (cells, lefts, rights)]
     freedom = (len(lefts) - 1) * (len(rights) - 1)
     expected = terms[0] - terms[1] - terms[2] + 200 * math.log(200) - PENALTY * freedom
     assert gain == pytest.approx(expected, abs=1e-4)
-    assert gains_from_others(pairs, np.array([0]), np.array([], np.int64), PENALTY).tolist() == [-math.inf]
+    assert gains_from_others(tables, np.array([0]), np.array([], np.int64), PENALTY).tolist() == [-math.inf]
 
 
 def test_numbers_that_categories_tell_more_of_stay_in_the_tree():

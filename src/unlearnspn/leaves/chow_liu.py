@@ -24,7 +24,7 @@ from unlearnspn.leaves.background import background_parameters
 from unlearnspn.leaves.base import Leaf
 from unlearnspn.leaves.bins import BinDefaults, bin_parameters, lines_of_bins
 from unlearnspn.leaves.categorical import UNSEEN
-from unlearnspn.leaves.edge_tables import Alphabets, Pairs, find_pairs
+from unlearnspn.leaves.edge_tables import Alphabets
 from unlearnspn.leaves.from_counts import NO_OUTCOMES, FromCounts, HasOutcomes, Outcomes, in_arrays, readable
 from unlearnspn.leaves.gaussian import Gaussian
 from unlearnspn.leaves.given_category import depend_on_category, express_given, readable_given
@@ -44,6 +44,7 @@ from unlearnspn.leaves.tree_statistics import TreeStatistics, gather_statistics,
 from unlearnspn.leaves.tree_units import express_tree
 from unlearnspn.slices import Counts, Rows, Scope, Slice
 from unlearnspn.statistics.moments import Moments
+from unlearnspn.statistics.pair_tables import PairTables
 from unlearnspn.tables import Category
 
 #: Tables of more ancestors would have more cells than tables have records.
@@ -138,7 +139,7 @@ class TreeLeaf:
         return self.settings.name
 
     def learn(self, data: Slice, rows: Rows) -> TreeStatistics:
-        """Gather codes and features, count the tables of all pairs, and sum numbers by bin."""
+        """Gather codes and features, and sum numbers by bin."""
         return gather_statistics(data, rows)
 
     def revise(self, statistics: TreeStatistics, data: Slice, minus: Rows, plus: Rows) -> TreeStatistics:
@@ -180,34 +181,35 @@ class TreeLeaf:
     def _parts(self, statistics: TreeStatistics, data: Slice) -> tuple[list[JointNormal], TreeData | None]:
         """Return the blocks of numbers that are jointly normal, and what the tree of the others follows from."""
         scope, settings = data.scope, self.settings
-        is_numeric, pairs = data.records.is_numeric[scope], find_pairs(statistics.cells, scope, data.encoding.sizes)
+        is_numeric, tables = data.records.is_numeric[scope], PairTables(statistics.codes, data.encoding.sizes[scope])
         own = NormalSettings(settings.order, float(settings.beta), float(settings.penalty))
         units = self._known_of(data).units
         candidates = find_candidates(scope, statistics.features, is_numeric, units)
         if candidates is None:
-            return [], self._tree_data(statistics, data, pairs, np.arange(scope.size))
+            return [], self._tree_data(statistics, data, tables, np.arange(scope.size))
         others = np.setdiff1d(np.arange(scope.size), candidates.positions)
         # A category that is alone with numbers stands back, as their means may depend on it; if they do not, it counts.
         if others.size == 1 and not is_numeric[others[0]] and candidates.are_complete:
-            normals = find_normals(scope, candidates, others[:0], pairs, units, own)
+            normals = find_normals(scope, candidates, others[:0], tables, units, own)
             if sum(normal.variables.size for normal in normals) == candidates.positions.size:
-                tree = self._tree_data(statistics, data, pairs.among(others), others)
+                tree = self._tree_data(statistics, data, tables, others)
                 places = np.searchsorted(scope[is_numeric], normals[0].joined)
                 normals[0] = depend_on_category(normals[0], statistics.features[places], tree, units, own)
                 if normals[0].given is not None:
                     return normals, tree
-        normals = find_normals(scope, candidates, others, pairs, units, own)
+        normals = find_normals(scope, candidates, others, tables, units, own)
         left = np.flatnonzero(~np.isin(scope, [v for normal in normals for v in normal.variables.tolist()]))
-        return normals, self._tree_data(statistics, data, pairs.among(left), left) if left.size else None
+        return normals, self._tree_data(statistics, data, tables, left) if left.size else None
 
-    def _tree_data(self, statistics: TreeStatistics, data: Slice, pairs: Pairs, positions: Counts) -> TreeData:
-        """Return what the tree of some variables of the scope follows from, given their pairs."""
+    def _tree_data(self, statistics: TreeStatistics, data: Slice, tables: PairTables, positions: Counts) -> TreeData:
+        """Return what the tree of some variables of the scope follows from, given the tables of pairs in the scope."""
         alphabets, defaults, _ = self._known_of(data)
         in_bins, first_bins = bin_parameters(statistics.in_bins, data.scope, statistics.columns, defaults)
         return TreeData(
             data.scope[positions],
             np.ascontiguousarray(statistics.codes[positions]),
-            pairs,
+            tables,
+            positions,
             in_bins,
             first_bins[positions],
             alphabets,

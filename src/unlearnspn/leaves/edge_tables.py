@@ -17,42 +17,6 @@ from unlearnspn.slices import Counts, Scope
 Floats = npt.NDArray[np.float64]
 
 
-class Pairs(NamedTuple):
-    """The tables of all pairs of some variables."""
-
-    cells: Counts
-    sizes: Counts
-    #: Where the table of each pair of positions starts, [smaller, larger].
-    starts: Counts
-
-    def table(self, u: int, v: int) -> Counts:
-        """Return the table of two variables, [code of u, code of v], for u before v."""
-        start, shape = self.starts[u, v], (self.sizes[u], self.sizes[v])
-        return self.cells[start : start + shape[0] * shape[1]].reshape(shape)
-
-    def among(self, positions: Counts) -> Pairs:
-        """Return the pairs of some of the variables, which are in increasing order."""
-        return Pairs(self.cells, self.sizes[positions], self.starts[np.ix_(positions, positions)])
-
-
-def find_pairs(cells: Counts, scope: Scope, sizes: Counts) -> Pairs:
-    """Find the tables of all pairs among their cells."""
-    own, starts = sizes[scope], np.zeros((scope.size, scope.size), np.int64)
-    _write_starts(own, starts)
-    return Pairs(cells, own, starts)
-
-
-@cython.cfunc
-def _write_starts(sizes: const_int64[::1], starts: cython.longlong[:, ::1]) -> cython.void:
-    end: cython.longlong = 0
-    u: cython.Py_ssize_t
-    v: cython.Py_ssize_t
-    for u in range(sizes.shape[0] - 1):
-        for v in range(u + 1, sizes.shape[0]):
-            starts[u, v] = end
-            end += sizes[u] * sizes[v]
-
-
 class Alphabets(NamedTuple):
     """The outcomes of some variables."""
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from unlearnspn.circuit.expressions import OWN, Expression, Input, Normal, Unit, mixture, numeric_parameters, product
 from unlearnspn.coding import FEATURE_LIMIT, FEATURE_STD, NumericCoder
-from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.leaves.incomplete import expected_moments
 from unlearnspn.leaves.linear_networks import LinearNetwork, cholesky, joint_covariances, learn_network
 from unlearnspn.leaves.linear_pairs import Features, LinearPairs, are_known, are_spread, relate
@@ -23,6 +22,7 @@ from unlearnspn.leaves.normal_blocks import choose_blocks, gains_from_others
 from unlearnspn.leaves.stray_numbers import StrayGroup, express_strays, group_strays, scaled
 from unlearnspn.portable_math import log
 from unlearnspn.slices import Counts, Flags, Scope
+from unlearnspn.statistics.pair_tables import PairTables
 
 Floats = npt.NDArray[np.float64]
 
@@ -123,10 +123,15 @@ def find_candidates(scope: Scope, features: Features, is_numeric: Flags, units: 
 
 
 def find_normals(
-    scope: Scope, candidates: Candidates, rivals: Counts, pairs: Pairs, units: NumberUnits, settings: NormalSettings
+    scope: Scope,
+    candidates: Candidates,
+    rivals: Counts,
+    tables: PairTables,
+    units: NumberUnits,
+    settings: NormalSettings,
 ) -> list[JointNormal]:
     """Return the blocks of jointly normal numbers; `rivals` are the places of variables that may tell more of them."""
-    from_rivals = gains_from_others(pairs, candidates.positions, rivals, settings.penalty)
+    from_rivals = gains_from_others(tables, candidates.positions, rivals, settings.penalty)
     blocks = choose_blocks(candidates.related.gains, from_rivals, settings.penalty)
     variables = scope[candidates.positions]
     found = [_join(block, variables, _completed(candidates, block, settings.beta), units, settings) for block in blocks]

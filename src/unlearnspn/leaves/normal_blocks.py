@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from cython.cimports.libc.math import INFINITY
 from cython.cimports.unlearnspn.const_types import const_float64, const_int64
-from cython.cimports.unlearnspn.statistics.g_test import Association, Logs, g_statistic
+from cython.cimports.unlearnspn.statistics.g_test import Association, Logs
 from cython.cimports.unlearnspn.statistics.logs import tabulated_logs
+from cython.cimports.unlearnspn.statistics.pair_tables import PairTables
 
-from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.slices import Counts
 
 Floats = npt.NDArray[np.float64]
@@ -25,21 +25,19 @@ _MOST_IN_A_BLOCK = cython.declare(cython.Py_ssize_t, MOST_IN_A_BLOCK)
 _UNIT = cython.declare(cython.double, 1.0 / (1 << 24))
 
 
-def gains_from_others(pairs: Pairs, candidates: Counts, others: Counts, penalty: float) -> Floats:
+def gains_from_others(tables: PairTables, candidates: Counts, others: Counts, penalty: float) -> Floats:
     """Return what the best of the other variables tells of each candidate by its bins, after the penalty.
 
-    `candidates` and `others` are positions among the variables of the pairs; without others it is -∞.
+    `candidates` and `others` are positions among the variables of the tables; without others it is -∞.
     """
     best = np.full(candidates.size, -np.inf)
-    _write_best(pairs.cells, pairs.sizes, pairs.starts, candidates, others, penalty, best)
+    _write_best(tables, candidates, others, penalty, best)
     return best
 
 
 @cython.cfunc
 def _write_best(
-    cells: const_int64[::1],
-    sizes: const_int64[::1],
-    starts: const_int64[:, ::1],
+    tables: PairTables,
     candidates: const_int64[::1],
     others: const_int64[::1],
     penalty: cython.double,
@@ -47,15 +45,12 @@ def _write_best(
 ) -> cython.void:
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    u: cython.Py_ssize_t
-    v: cython.Py_ssize_t
     found: Association
     logs: Logs = tabulated_logs()
     with cython.nogil:
         for i in range(candidates.shape[0]):
             for j in range(others.shape[0]):
-                u, v = min(candidates[i], others[j]), max(candidates[i], others[j])
-                found = g_statistic(cython.address(cells[starts[u, v]]), sizes[u], sizes[v], logs)
+                found = tables.associate(candidates[i], others[j], logs)
                 best[i] = max(best[i], found.half_g * _UNIT - penalty * found.freedom)
 
 

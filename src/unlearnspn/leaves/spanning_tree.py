@@ -6,40 +6,34 @@ import cython
 import numpy as np
 from cython.cimports.libc.limits import LLONG_MIN
 from cython.cimports.unlearnspn.const_types import const_int64
-from cython.cimports.unlearnspn.statistics.g_test import Logs, g_statistic
+from cython.cimports.unlearnspn.statistics.g_test import Logs
 from cython.cimports.unlearnspn.statistics.logs import tabulated_logs
+from cython.cimports.unlearnspn.statistics.pair_tables import PairTables
 
-from unlearnspn.leaves.edge_tables import Pairs
 from unlearnspn.slices import Counts
 
 
-def pair_gains(pairs: Pairs) -> Counts:
+def pair_gains(tables: PairTables, positions: Counts) -> Counts:
     """Return by how much the log-likelihood grows when one of two variables is told the other, in fixed point.
 
-    That is their mutual information times the number of records that have both.
+    That is their mutual information times the number of records that have both. `positions` are those of the variables
+    among those of the tables.
     """
-    width = pairs.sizes.size
-    gains = np.zeros((width, width), np.int64)
-    _write_gains(pairs.cells, pairs.sizes, pairs.starts, gains)
+    gains = np.zeros((positions.size, positions.size), np.int64)
+    _write_gains(tables, positions, gains)
     return gains
 
 
 @cython.cfunc
-def _write_gains(
-    cells: const_int64[::1],
-    sizes: const_int64[::1],
-    starts: const_int64[:, ::1],
-    gains: cython.longlong[:, ::1],
-) -> cython.void:
-    width: cython.Py_ssize_t = sizes.shape[0]
+def _write_gains(tables: PairTables, positions: const_int64[::1], gains: cython.longlong[:, ::1]) -> cython.void:
+    width: cython.Py_ssize_t = positions.shape[0]
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     logs: Logs = tabulated_logs()
     with cython.nogil:
         for i in range(width - 1):
             for j in range(i + 1, width):
-                gains[i, j] = g_statistic(cython.address(cells[starts[i, j]]), sizes[i], sizes[j], logs).half_g
-                gains[j, i] = gains[i, j]
+                gains[i, j] = gains[j, i] = tables.associate(positions[i], positions[j], logs).half_g
 
 
 def maximum_spanning_tree(gains: Counts) -> tuple[Counts, Counts]:

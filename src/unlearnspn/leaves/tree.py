@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.leaves.contexts import Codes, Contexts, find_contexts
-from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables, Pairs, alphabets_of, edge_tables
+from unlearnspn.leaves.edge_tables import Alphabets, EdgeTables, alphabets_of, edge_tables
 from unlearnspn.leaves.spanning_tree import maximum_spanning_tree, pair_gains
 from unlearnspn.slices import Counts, Flags, Scope
+from unlearnspn.statistics.pair_tables import PairTables
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,9 +20,10 @@ class TreeData(NamedTuple):
     """What a tree follows from."""
 
     scope: Scope
-    #: The codes of all records, [variable, record], and the tables of all pairs of variables.
+    #: The codes of all records, [variable, record]; the tables of pairs, and which of their variables these are.
     codes: Codes
-    pairs: Pairs
+    tables: PairTables
+    positions: Counts
     #: The parameters of a number's parts, a line for each, variable after variable; and where each variable's start.
     in_bins: Floats
     first_bins: Counts
@@ -52,7 +54,7 @@ class Tree(NamedTuple):
 def learn_tree(data: TreeData) -> Tree:
     """Find the tree."""
     alphabets = alphabets_of(data.scope, data.alphabets)
-    gains, is_numeric = pair_gains(data.pairs), data.is_numeric[data.scope]
+    gains, is_numeric = pair_gains(data.tables, data.positions), data.is_numeric[data.scope]
     parents, joined = maximum_spanning_tree(gains)
     contexts = find_contexts(
         data.codes,

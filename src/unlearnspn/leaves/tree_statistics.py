@@ -1,4 +1,4 @@
-"""What a tree follows from: codes and features of records, the tables of all pairs, and moments of numbers by bin."""
+"""What a tree follows from: codes and features of records, and moments of numbers by bin."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy.typing as npt
 from unlearnspn.leaves.bins import BinColumns, columns_of, merge_bins, n_bin_words, shift_bins
 from unlearnspn.leaves.contexts import Codes
 from unlearnspn.leaves.linear_pairs import Features
-from unlearnspn.slices import Counts, Flags, Rows, Scope, Slice
+from unlearnspn.slices import Flags, Rows, Scope, Slice
 from unlearnspn.statistics.moments import Words
-from unlearnspn.statistics.pair_tables import count_pairs, pair_cells
 
 T = TypeVar("T", bound=np.generic)
 
@@ -27,26 +26,23 @@ class TreeStatistics(NamedTuple):
     codes: Codes
     #: The features of their numbers, [number, record], in the same order of records.
     features: Features
-    #: The tables of all pairs, one after another.
-    cells: Counts
     #: The moments of numbers in each bin, see `bins`.
     in_bins: Words
-    #: How both are laid out.
+    #: How these are laid out.
     columns: BinColumns
 
     def merge(self, other: TreeStatistics, scope: Scope) -> TreeStatistics:
         """Return the statistics of the rows of both, which have none in common; both are of the same variables."""
         in_bins = merge_bins(self.in_bins, other.in_bins, scope, self.columns)
         codes, features = _joined(self.codes, other.codes), _joined(self.features, other.features)
-        return TreeStatistics(codes, features, self.cells + other.cells, in_bins, self.columns)
+        return TreeStatistics(codes, features, in_bins, self.columns)
 
 
 def gather_statistics(data: Slice, rows: Rows) -> TreeStatistics:
-    """Gather codes and features, count the tables of all pairs, and sum numbers by bin."""
+    """Gather codes and features, and sum numbers by bin."""
     columns = columns_of(data)
-    cells = np.zeros(pair_cells(data.coded, data.scope), np.int64)
     in_bins = np.zeros(n_bin_words(columns, data.scope), np.int64)
-    statistics = TreeStatistics(_codes_of(data, rows), _features_of(data, rows), cells, in_bins, columns)
+    statistics = TreeStatistics(_codes_of(data, rows), _features_of(data, rows), in_bins, columns)
     _shift(statistics, data, rows, _IN)
     return statistics
 
@@ -56,7 +52,7 @@ def revise_statistics(statistics: TreeStatistics, data: Slice, minus: Rows, plus
     stays = _stays(statistics, _codes_of(data, minus), _features_of(data, minus))
     codes = _joined(statistics.codes[:, stays], _codes_of(data, plus))
     features = _joined(statistics.features[:, stays], _features_of(data, plus))
-    revised = TreeStatistics(codes, features, statistics.cells.copy(), statistics.in_bins.copy(), statistics.columns)
+    revised = TreeStatistics(codes, features, statistics.in_bins.copy(), statistics.columns)
     _shift(revised, data, minus, _OUT)
     _shift(revised, data, plus, _IN)
     return revised
@@ -95,5 +91,4 @@ def _names(codes: Codes, features: Features) -> list[bytes]:
 def _shift(statistics: TreeStatistics, data: Slice, rows: Rows, sign: int) -> None:
     """Count rows in, or out."""
     codes, bits = data.records.codes, data.records.values.view(np.int64)
-    count_pairs(data.coded, rows, data.scope, statistics.cells, sign)
     shift_bins(statistics.in_bins, codes, bits, rows, data.scope, statistics.columns, sign)
