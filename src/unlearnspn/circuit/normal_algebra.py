@@ -22,7 +22,11 @@ from unlearnspn.circuit.expressions import HIGH, LOG_MASS, LOW, OWN, Normal
 from unlearnspn.portable_math import add_up
 
 Floats = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.intp]
+#: Which of several matrices each column has; a slice if there is one matrix, which all of them have.
+Owners = Positions | slice
 
+_EVERY = slice(None)
 _GAUSSIAN = Gaussian()
 #: Pieces of an interval are as probable as each other if the deviation is so many times as large.
 _WIDER = math.sqrt(3.0)
@@ -92,7 +96,8 @@ def given_values(normal: Normal, positions: Sequence[int], values: Floats) -> tu
     known = np.asarray(positions, np.intp)
     rest, count = _others(normal, known), len(known)
     factor = triangle(normal.factor[np.append(known, rest)])
-    scores, scale = solved(factor[:count, :count], normal.mean[known], np.asarray(values, np.float64)[:, None])
+    column = np.asarray(values, np.float64)[:, None]
+    scores, scale = solved(factor[None, :count, :count], normal.mean[known, None], column)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = float(((scores * scale) ** 2).sum())
     # Distances so large that nothing can be said of their differences are impossible.
@@ -100,7 +105,7 @@ def given_values(normal: Normal, positions: Sequence[int], values: Floats) -> tu
     log_density = -0.5 * squares - float(np.log(factor.diagonal()[:count]).sum()) - count * LOG_SQRT_TWO_PI
     if not rest.size:
         return log_density, None
-    mean = shifted(normal.mean[rest, None], factor[count:, :count], scores, scale)[:, 0]
+    mean = shifted(normal.mean[rest, None], factor[None, count:, :count], scores, scale)[:, 0]
     return log_density, Normal(normal.variables[rest], mean, factor[count:, count:].copy())
 
 
@@ -132,7 +137,7 @@ def slices(
     if not rest.size:
         return log_shares, lows, highs, []
     covariant, inner = factor[1:, 0], factor[1:, 1:]
-    means = shifted(normal.mean[rest, None], covariant[:, None], shifts[None], np.ones(len(shifts)))
+    means = shifted(normal.mean[rest, None], covariant[None, :, None], shifts[None], np.ones(len(shifts)))
     within = stds[:, None, None] * covariant[:, None]
     lines = np.concatenate([np.broadcast_to(inner, (len(stds), *inner.shape)), within], axis=2)
     variables = normal.variables[rest]
@@ -159,36 +164,42 @@ def mixed_moment(normal: Normal, powers: Sequence[int], centres: Sequence[float]
     return _times_powers(moment, units.tolist(), orders)
 
 
-def solved(factor: Floats, mean: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Solve the triangle for what standard normal numbers give these columns of values.
+def solved(factors: Floats, mean: Floats, values: Floats, owners: Owners = _EVERY) -> tuple[Floats, Floats]:
+    """Solve triangles for what standard normal numbers give these columns of values.
+
+    `owners` says which of the factors each column has; without it there is one, which all of them have.
 
     The second result is a number per column, at least 1, that the scores are yet to be multiplied by. Columns are
     worked on number by number: the last bits of matrix products would depend on how many columns there are.
     """
+    diagonals = factors.diagonal(axis1=1, axis2=2)
     with np.errstate(over="ignore"):
-        distances = np.clip(0.5 * values - 0.5 * mean[:, None], -LARGEST, LARGEST) / factor.diagonal()[:, None]
+        distances = np.clip(0.5 * values - 0.5 * mean, -LARGEST, LARGEST) / diagonals[owners].T
     distances = np.clip(distances, -LARGEST, LARGEST)
     scale = np.maximum(np.abs(distances).max(axis=0, initial=0.0) / 1e100, 1.0)
     scores = distances / scale
     with np.errstate(over="ignore", invalid="ignore"):
-        slopes = factor / factor.diagonal()[:, None]
-        for earlier in range(len(factor)):
-            scores[earlier + 1 :] -= slopes[earlier + 1 :, earlier, None] * scores[earlier]
-    return 2.0 * scores, scale
+        slopes = factors / diagonals[:, :, None]
+        for earlier in range(len(values)):
+            scores[earlier + 1 :] -= slopes[owners, earlier + 1 :, earlier].T * scores[earlier]
+        return 2.0 * scores, scale
 
 
-def shifted(mean: Floats, slopes: Floats, scores: Floats, scale: Floats) -> Floats:
-    """Return mean + slopes · scores · scale for each column, as the nearest finite numbers; means are columns, too."""
-    shifts = np.zeros((len(mean), scores.shape[1]))
+def shifted(mean: Floats, slopes: Floats, scores: Floats, scale: Floats, owners: Owners = _EVERY) -> Floats:
+    """Return mean + slopes · scores · scale for each column, as the nearest finite numbers; means are columns, too.
+
+    `owners` says which of the matrices of slopes each column has; without it there is one, which all of them have.
+    """
+    shifts = np.zeros_like(mean, shape=(len(mean), scores.shape[1]))
     # Shifts beyond all numbers, to both sides, say nothing.
     with np.errstate(over="ignore", invalid="ignore"):
         for earlier in range(len(scores)):
-            shifts += slopes[:, earlier, None] * scores[earlier]
+            shifts += slopes[owners, :, earlier].T * scores[earlier]
         shifts = np.where(np.isnan(shifts), 0.0, shifts)
         return np.clip(mean + np.clip(shifts * scale, -LARGEST, LARGEST), -LARGEST, LARGEST)
 
 
-def _others(normal: Normal, positions: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+def _others(normal: Normal, positions: Positions) -> Positions:
     return np.setdiff1d(np.arange(len(normal.mean)), positions)
 
 

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unlearnspn.circuit.distributions.base import LARGEST
 from unlearnspn.circuit.distributions.standard_normal import LOG_SQRT_TWO_PI, special_functions
 from unlearnspn.circuit.expressions import Normal
 from unlearnspn.circuit.inputs import Floats
-from unlearnspn.circuit.normal_algebra import triangles
+from unlearnspn.circuit.normal_algebra import shifted, solved, triangles
 
 Positions = npt.NDArray[np.intp]
 
@@ -97,7 +96,7 @@ class _Left(NamedTuple):
         """Return draws of what is missing from standard normal numbers, which are by variable."""
         scores = np.take_along_axis(scores, self.order, axis=0)
         scores[~self.is_missing] = 0.0
-        return _shifted(self.means, self.factors, self.pattern, scores, np.ones(len(self.pattern)))
+        return shifted(self.means, self.factors, scores, np.ones(len(self.pattern)), self.pattern)
 
 
 def _left_of(normal: Normal, values: Floats) -> Iterator[tuple[Positions, _Left]]:
@@ -113,39 +112,18 @@ def _left_of(normal: Normal, values: Floats) -> Iterator[tuple[Positions, _Left]
         order, n_known = orders[:, pattern], (width - patterns.sum(axis=0))[pattern]
         factors = triangles(normal.factor[orders.T])
         own_means, own_values = normal.mean[order], np.take_along_axis(values[:, rows], order, axis=0)
-        scores, scale = _solved(factors, pattern, n_known, own_means, own_values)
-        yield rows, _Left(order, n_known, factors, pattern, _shifted(own_means, factors, pattern, scores, scale))
+        scores, scale = _scores(factors, pattern, n_known, own_means, own_values)
+        yield rows, _Left(order, n_known, factors, pattern, shifted(own_means, factors, scores, scale, pattern))
 
 
-def _solved(
-    factors: Floats, pattern: Positions, n_known: Positions, mean: Floats, values: Floats
+def _scores(
+    factors: Floats, pattern: Positions, n_known: Positions, means: Floats, values: Floats
 ) -> tuple[Floats, Floats]:
-    """Return what standard normal numbers give the values that are known, 0 for others, and a scale for each row.
-
-    The scores are yet to be multiplied by the scale. See `normal_algebra.solved`, of which this is the same for rows
-    that have patterns of their own.
-    """
-    diagonals = np.diagonal(factors, axis1=1, axis2=2)
-    with np.errstate(over="ignore"):
-        distances = np.clip(0.5 * values - 0.5 * mean, -LARGEST, LARGEST) / diagonals[pattern].T
-    is_known = np.arange(len(values))[:, None] < n_known
-    distances = np.where(is_known, np.clip(distances, -LARGEST, LARGEST), 0.0)
-    scale = np.maximum(np.abs(distances).max(axis=0, initial=0.0) / 1e100, 1.0)
-    scores = distances / scale
-    with np.errstate(over="ignore", invalid="ignore"):
-        slopes = factors / diagonals[:, :, None]
-        for earlier in range(n_known.max()):
-            told = slopes[pattern, earlier + 1 :, earlier].T * scores[earlier]
-            scores[earlier + 1 :] -= np.where(is_known[earlier + 1 :], told, 0.0)
-    return 2.0 * scores, scale
-
-
-def _shifted(means: Floats, factors: Floats, pattern: Positions, scores: Floats, scale: Floats) -> Floats:
-    """Return means + factors · scores · scale of each row, as the nearest finite numbers."""
-    shifts = np.zeros_like(means)
-    # Shifts beyond all numbers, to both sides, say nothing.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for earlier in range(len(scores)):
-            shifts += factors[pattern, :, earlier].T * scores[earlier]
-        shifts = np.where(np.isnan(shifts), 0.0, shifts)
-        return np.clip(means + np.clip(shifts * scale, -LARGEST, LARGEST), -LARGEST, LARGEST)
+    """Return what standard normal numbers give the values that are known, 0 for others, and a scale for each row."""
+    is_known, most = np.arange(len(values))[:, None] < n_known, n_known.max()
+    # What is at its mean tells nothing of others.
+    values = np.where(is_known, values, means)
+    scores, scale = solved(factors[:, :most, :most], means[:most], values[:most], pattern)
+    known = np.zeros_like(values)
+    known[:most] = np.where(is_known[:most], scores, 0.0)
+    return known, scale
