@@ -220,7 +220,7 @@ def test_a_model_that_is_mapped_read_only_takes_requests(independence, tmp_path)
 
 
 def test_requests_are_exact_with_levels_of_any_width(monkeypatch):
-    monkeypatch.setattr("unlearnspn.records._MOST_IN_TWO_BYTES", 50)
+    monkeypatch.setattr("unlearnspn.slots._MOST_IN_TWO_BYTES", 50)
     names = [[float(i % 7), f"name {i % 45}", "ab"[i % 2]] for i in range(120)]
     more = [[float(i % 5), f"other {i}", "b"] for i in range(20)]
     spn = SPN(min_rows=10, categorical_features=["x1", "x2"]).fit(np.array(names, object))

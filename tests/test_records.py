@@ -167,7 +167,7 @@ def test_the_order_of_changes_leaves_no_trace():
 
 
 def test_levels_take_two_bytes_as_long_as_they_can(monkeypatch):
-    monkeypatch.setattr("unlearnspn.records._MOST_IN_TWO_BYTES", 20)
+    monkeypatch.setattr("unlearnspn.slots._MOST_IN_TWO_BYTES", 20)
     rows = example_table(100, seed=2)
     records = learn(rows)
     assert records.levels.dtype == np.int16

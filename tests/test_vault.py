@@ -433,7 +433,7 @@ def test_subjects_stay_with_their_records_when_all_get_other_slots(tmp_path, str
 
 
 def test_levels_are_stored_anew_when_they_take_more_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unlearnspn.records._MOST_IN_TWO_BYTES", 30)
+    monkeypatch.setattr("unlearnspn.slots._MOST_IN_TWO_BYTES", 30)
     table = pd.DataFrame({"customer": range(60), "name": [f"n{i % 25}" for i in range(60)], "x": np.arange(60) % 7.0})
     more = pd.DataFrame({"customer": range(100, 120), "name": [f"m{i}" for i in range(20)], "x": np.arange(20) % 5.0})
     with Vault.create(tmp_path / "people.uspn") as vault:

@@ -1,39 +1,29 @@
 """The records: raw values, their codes, and who they belong to.
 
-Each record occupies a slot, a row of a few arrays. A request stages its new records in free slots, which no node
-refers to yet, and then either commits (the old slots are wiped) or discards (the new ones are): until the commit
-nothing that exists has changed.
+Each record occupies a slot. A request stages its new records in free slots, which no node refers to yet, and then
+either commits (the old slots are wiped) or discards (the new ones are): until the commit nothing that exists has
+changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy, deepcopy
-from typing import Any, NamedTuple, TypeVar, cast
+from copy import copy
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from unlearnspn.binning import Search, answered, are_between
-from unlearnspn.coding import (
-    CategoricalCoder,
-    Coder,
-    Codes,
-    Encoding,
-    Features,
-    Floats,
-    Levels,
-    NumericCoder,
-)
-from unlearnspn.errors import RecordIdError
+from unlearnspn.coding import CategoricalCoder, Coder, Encoding, Floats, Levels, NumericCoder
 from unlearnspn.extremes import Extremes
-from unlearnspn.hashing import Keys, derive_key
+from unlearnspn.hashing import derive_key
 from unlearnspn.identifying import identifies
-from unlearnspn.ids import RecordId, record_key, record_keys
-from unlearnspn.key_index import KeyIndex
+from unlearnspn.ids import RecordId, record_keys
 from unlearnspn.multiset import Multiset, digest_records, no_records
 from unlearnspn.schema import Kind, Schema
+from unlearnspn.slots import Slots
 from unlearnspn.statistics.column_sums import Rows, add_values, count_parts
 from unlearnspn.statistics.column_totals import shift_totals
 from unlearnspn.statistics.moments import N_PARTS
@@ -43,14 +33,10 @@ from unlearnspn.threads import n_cores
 from unlearnspn.totals import Totals, relaid
 
 T = TypeVar("T")
-G = TypeVar("G", bound=np.generic)
 
 _NOBODY = np.zeros(0, np.int64)
 #: With so many rows it pays to look at several columns at the same time.
 _MANY = 10_000
-_MOST_IN_TWO_BYTES = 1 << 15
-#: The arrays that have a row for each slot.
-_BY_SLOT = ("live", "keys", "ids", "values", "levels", "codes", "features")
 
 
 class Staged(NamedTuple):
@@ -65,37 +51,27 @@ class Staged(NamedTuple):
     capacity: int
 
 
-class Records:
-    """All records of a model, by slot."""
+class Records(Slots):
+    """All records of a model, by slot, how they are coded, and what is true of all of them together."""
 
     def __init__(self, schema: Schema, seed: int, n_bins: int) -> None:
+        self.is_numeric = np.array([v.kind is Kind.NUMERIC for v in schema.variables], np.bool_)
+        n_numeric = int(self.is_numeric.sum())
+        super().__init__(len(schema.variables), n_numeric)
         self.schema = schema
         self.seed = seed
         self.n_bins = n_bins
-        self.is_numeric = np.array([v.kind is Kind.NUMERIC for v in schema.variables], np.bool_)
         #: Each variable's column in `values` or in `levels`.
         self.place = np.where(self.is_numeric, np.cumsum(self.is_numeric) - 1, np.cumsum(~self.is_numeric) - 1).astype(
             np.int64
         )
         self._dates = [int(self.place[v]) for v, one in enumerate(schema.variables) if one.family is Family.DATE]
-        self.index = KeyIndex()
-        self.free: list[int] = []
         self.encoding: Encoding
         self.totals: Totals
         self.multiset = no_records()
         #: [3, numeric column]: how many records have a number below 0, one with a fraction, and a date with a time.
         self.unusual: list[list[int]]
-        n_variables, n_numeric = len(schema.variables), int(self.is_numeric.sum())
         self._extremes = Extremes(n_numeric)
-        self.live = np.zeros(0, np.bool_)
-        self.keys: Keys = np.zeros(0, np.uint64)
-        #: The ids: numbers, or else texts.
-        self.ids: npt.NDArray[Any] = np.zeros(0, np.int64)
-        self.values: Floats = np.zeros((0, n_numeric), np.float64)
-        #: In two bytes each, or in four if a column has too many categories for that.
-        self.levels: Levels = np.zeros((0, n_variables - n_numeric), np.int16)
-        self.codes: Codes = np.zeros((0, n_variables), np.uint8)
-        self.features: Features = np.zeros((0, n_variables), np.int16)
 
     @classmethod
     def learn(
@@ -154,52 +130,22 @@ class Records:
         self._total(rows, parts, coders)
         self._complete(rows, [coders[v] for v in range(len(coders))])
 
-    def copied(self) -> Records:
+    def copied(self) -> Self:
         """Return records that no change to these reaches."""
-        copied = copy(self)
-        for name in _BY_SLOT:
-            setattr(copied, name, getattr(self, name).copy())
-        copied.index, copied.free, copied.totals = deepcopy(self.index), self.free.copy(), self.totals.copied()
+        copied = super().copied()
+        copied.totals, copied._extremes = self.totals.copied(), self._extremes.copied()
         copied.unusual = [line.copy() for line in self.unusual]
-        copied._extremes = self._extremes.copied()
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "totals": self.totals.without_slack()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Arrays may come from a file that is mapped read-only, but requests write into them.
-        vars(self).update(state)
-        for name in (*_BY_SLOT, "is_numeric", "place"):
-            setattr(self, name, np.require(getattr(self, name), requirements="W"))
+        super().__setstate__(state)
+        self._require_writable(("is_numeric", "place"))
         self.totals = Totals(*[np.require(array, requirements="W") for array in self.totals])
 
     # -- reading ---------------------------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    @property
-    def capacity(self) -> int:
-        """How many slots there are."""
-        return len(self.live)
-
-    @property
-    def string_ids(self) -> bool:
-        """Whether the ids are texts."""
-        return self.ids.dtype.kind == "O"
-
-    @property
-    def rows(self) -> Rows:
-        """The slots in use, in increasing order."""
-        return np.flatnonzero(self.live)
-
-    def rows_after(self, minus: Rows, plus: Rows) -> Rows:
-        """Return the slots in use after a change, in increasing order."""
-        live = self.live.copy()
-        live[minus] = False
-        live[plus] = True
-        return np.flatnonzero(live)
 
     @property
     def identifying(self) -> list[str]:
@@ -219,19 +165,6 @@ class Records:
         found[:, self.is_numeric] = self._extremes.among(self.values, self.live)
         return found
 
-    def find(self, ids: Sequence[RecordId]) -> Rows:
-        """Return the slot of each id, -1 for those that nobody has."""
-        string_ids = self.string_ids
-        if not ids or isinstance(ids[0], str) != string_ids:
-            return np.full(len(ids), -1)
-        if len(ids) == 1:
-            slots = np.array([self.index.find_one(self.keys, record_key(ids[0]))])
-        else:
-            slots = self.index.find(self.keys, record_keys(ids))
-        if string_ids:
-            slots[[slot >= 0 and self.ids[slot] != item for slot, item in zip(slots.tolist(), ids, strict=True)]] = -1
-        return slots
-
     def export(self, rows: Rows, encoding: Encoding) -> Table:
         """Return some rows as if they had been read from a table."""
         return self.table_from(self.values[rows], self.levels[rows], encoding)
@@ -246,11 +179,6 @@ class Records:
                 by_code = np.array([*encoding.categorical(v).categories, None], object)
                 columns.append(Column(variable.name, Family.MIXED, by_code[levels[:, self.place[v]]]))
         return Table(columns, len(values), named=True)
-
-    def ids_of(self, rows: Rows) -> list[RecordId]:
-        """Return the ids of some records."""
-        ids: list[RecordId] = self.ids[rows].tolist()
-        return ids
 
     # -- changing --------------------------------------------------------------------------------------------------
 
@@ -344,18 +272,6 @@ class Records:
             self.free = [row for row in self.free if row < capacity]
             self._allocate(capacity)
 
-    def _allocate(self, capacity: int) -> None:
-        """Make room for `capacity` slots, keeping what is there; slots beyond must be free."""
-        self.free.extend(range(capacity - 1, self.capacity - 1, -1))
-        for name in _BY_SLOT:
-            setattr(self, name, _resized(getattr(self, name), capacity))
-
-    def _size_levels(self, most_categories: int) -> None:
-        """Keep levels in as many bytes as the column with most categories needs."""
-        kind = np.int16 if most_categories <= _MOST_IN_TWO_BYTES else np.int32
-        if self.levels.dtype != kind:
-            self.levels = self.levels.astype(kind)
-
     def _fill(self, ids: Sequence[RecordId], table: Table) -> None:
         if isinstance(ids[0], str):
             self.ids = np.zeros(0, object)
@@ -409,35 +325,6 @@ class Records:
             coders[v], totals.slack[v] = NumericCoder.learn(key, values, self.n_bins, moments, unit)
 
         _for_each(total, np.flatnonzero(self.is_numeric).tolist(), rows.size > _MANY)
-
-    def _refuse_collisions(self, all_keys: Callable[[], Keys]) -> None:
-        """Refuse string ids that hash alike (one chance in 10**7 for a million): choices must be unambiguous."""
-        if not self.string_ids:
-            return
-        keys = np.sort(all_keys())
-        if (keys[1:] == keys[:-1]).any():
-            raise RecordIdError("two ids have the same 64-bit hash: rename one of them, or use integer ids")
-
-    def _reserve(self, number: int) -> Rows:
-        if number > len(self.free):
-            used = self.capacity - len(self.free)
-            self._allocate(max(used + number, self.capacity + self.capacity // 8))
-        return np.array([self.free.pop() for _ in range(number)], np.int64)
-
-    def _occupy(self, rows: Rows) -> None:
-        if rows.size == 0:
-            return
-        self.live[rows] = True
-        self.index.add(self.keys, rows)
-
-    def _release(self, rows: Rows) -> None:
-        if rows.size == 0:
-            return
-        # An index that is a number is sooner read than an array of one.
-        slots = int(rows[0]) if rows.size == 1 else rows
-        for name in _BY_SLOT:
-            getattr(self, name)[slots] = 0
-        self.free.extend(rows.tolist())
 
     def _revise_encoding(self, minus: Rows, plus: Rows, table: Table | None) -> tuple[Encoding, Totals]:
         """Revise the totals, and the coders of those columns that they may change."""
@@ -506,8 +393,7 @@ class Records:
         """Write a column's categories, extending the coder by those it does not know."""
         factor = column.factor()
         coder = coder.extend(factor.categories)
-        if len(coder.categories) > _MOST_IN_TWO_BYTES:
-            self._size_levels(len(coder.categories))
+        self._widen_levels(len(coder.categories))
         self.levels[rows, place] = np.append(coder.levels(factor.categories), np.int32(-1))[factor.places]
         return coder
 
@@ -564,10 +450,3 @@ def _with_coders(encoding: Encoding, totals: Totals, coders: Sequence[Coder]) ->
         old, start = totals.level_counts[encoding.level_starts[v] : encoding.level_starts[v + 1]], fresh.level_starts[v]
         counts[start : start + old.size] = old
     return fresh, totals._replace(level_counts=counts)
-
-
-def _resized(array: npt.NDArray[G], length: int) -> npt.NDArray[G]:
-    """Return the array with another number of rows, zeros for new ones."""
-    resized = np.zeros((length, *array.shape[1:]), array.dtype)
-    resized[: len(array)] = array[:length]
-    return resized
