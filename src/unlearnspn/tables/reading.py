@@ -317,7 +317,7 @@ def _unmasked(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not isinstance(vector, np.ma.MaskedArray):
         return vector
     if vector.dtype.kind in "mM":
-        return vector.filled(np.array("NaT", vector.dtype)[()])  # of its unit: NumPy 2.5 deprecates one of none
+        return vector.filled(np.array(["NaT"], vector.dtype)[0])  # of its unit: NumPy 2.5 deprecates one of none
     objects = vector.data.astype(object)
     objects[np.ma.getmaskarray(vector)] = None
     return objects
