@@ -18,6 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from unlearnspn import SPN, Gaussian, GTest, QKMeans, SPNClassifier, SPNEnsemble
 from unlearnspn.estimators.imputer import SPNImputer
@@ -172,6 +173,21 @@ def test_parameters_set_after_fit_wait_for_the_next(make):
     assert digests(estimator.set_params(min_rows=10, threshold=1.0)) == before
     assert estimator.verify()
     assert digests(estimator.fit(X, Y)) == digests(make(min_rows=10, threshold=1.0).fit(X, Y))
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_estimators_are_shown_alone_and_in_pipelines(make):
+    pipeline = make_pipeline(StandardScaler(), make(min_rows=30))
+    assert f"{make.__name__}(min_rows=30)" in repr(pipeline)
+    for shown in (pipeline, pipeline[-1]):
+        assert make.__name__ in shown._repr_html_()
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+def test_whether_estimators_are_fitted_is_seen_from_outside(make):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(make())
+    check_is_fitted(make(min_rows=30).fit(X, Y))
 
 
 @pytest.mark.parametrize("make", ESTIMATORS)
