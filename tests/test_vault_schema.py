@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -79,9 +80,9 @@ def test_what_is_planted_while_a_vault_is_open_is_named_before_anything_is_writt
         entries = n_entries(path)
         with pytest.raises(VaultError, match=r"was changed by others: .*there is " + named):
             changes[change]()
-    connection = sqlite3.connect(path)
-    for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE name = 'hidden'").fetchall():
-        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    with closing(sqlite3.connect(path)) as connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE name = 'hidden'").fetchall():
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     assert n_entries(path) == entries
 
 
