@@ -1,8 +1,9 @@
 # Exponentials and logarithms for inner loops, which compilers turn into ones that do several numbers at a time: there is
 # no question and no table in them, and each number comes out the same whatever stands beside it.
 # They are made of the four operations alone; exponents of two are put in and taken out as bits.
-# They are written in C, because the loop over many of them is compiled twice: processors that do four numbers at a time
-# get one of their own, chosen when the module is loaded. Both do the same operations, so they give the same bits.
+# They are written in C, because the loop over many of them is compiled once for each kind of processor: those that do
+# four or eight numbers at a time get one of their own, chosen when the module is loaded. All do the same operations, so
+# they give the same bits.
 
 cdef extern from * nogil:
     """
@@ -12,7 +13,7 @@ cdef extern from * nogil:
 
     #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) \\
         && defined(__OPTIMIZE__)
-    #define UNLEARNSPN_VARIANTS __attribute__((unused, target_clones("avx2", "default")))
+    #define UNLEARNSPN_VARIANTS __attribute__((unused, target_clones("avx512f", "avx2", "default")))
     #elif defined(__GNUC__)
     #define UNLEARNSPN_VARIANTS __attribute__((unused))
     #else

@@ -1,6 +1,6 @@
 # Loops over many rows, each of which comes out the same whatever stands beside it. They are written in C, because they
-# are compiled twice: processors that do four numbers at a time get loops of their own, chosen when the module is loaded.
-# Both do the same operations, so they give the same bits.
+# are compiled once for each kind of processor: those that do four or eight numbers at a time get loops of their own,
+# chosen when the module is loaded. All do the same operations, so they give the same bits.
 
 from unlearnspn.circuit.exponentials cimport raise_all  # whose UNLEARNSPN_VARIANTS is needed here
 
