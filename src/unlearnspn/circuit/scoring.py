@@ -76,31 +76,49 @@ class Scorer:
         trees = prepared.trees.get(written.trees, lambda tree: TreeLookup(tree, own))
         self._trees = TreeLookups(trees, int((~domains.is_numeric).sum()))
         self._reader = ArrayReader(domains)
+        #: Columns of joint normals, which have more to do for each set of them that rows lack.
+        in_normals = np.zeros(len(domains), np.bool_)
+        for normal in written.normals:
+            in_normals[normal.variables] = True
+        self._in_normals = np.flatnonzero(in_normals)
 
     def score(self, batch: Batch) -> Floats:
         """Return the log-density of each row."""
-        densities = np.empty(batch.n_rows)
+        densities, numbers, places = np.empty(batch.n_rows), batch.numbers, batch.places
+        order = self._order(np.isnan(numbers[self.domains.slots[self._in_normals]].T))
+        if order is not None:
+            numbers, places = np.ascontiguousarray(numbers[:, order]), np.ascontiguousarray(places[:, order])
 
         def work(start: int, end: int) -> None:
-            self._evaluator.log_density(self._trees, batch.numbers, batch.places, start, densities[start:end])
+            self._evaluator.log_density(self._trees, numbers, places, start, densities[start:end])
 
         _in_parallel(batch.n_rows, len(self.domains), work)
-        return densities
+        return _put_back(densities, order)
 
     def score_array(self, array: npt.NDArray[Any]) -> Floats | None:
         """Return the log-density of each row of a numeric array, or None if it holds an infinity."""
-        densities = np.empty(len(array))
-        finite = []
+        densities, finite = np.empty(len(array)), []
+        order = self._order(np.isnan(array[:, self._in_normals])) if array.dtype.kind == "f" else None
 
         def work(start: int, end: int) -> None:
             batch = Batch.missing(self.domains, min(_ARRAY_ROWS, end - start))
             for first in range(start, end, _ARRAY_ROWS):
                 own = slice(first, min(first + _ARRAY_ROWS, end))
-                finite.append(self._reader.read(array[own], batch))
+                finite.append(self._reader.read(array[own if order is None else order[own]], batch))
                 self._evaluator.log_density(self._trees, batch.numbers, batch.places, 0, densities[own])
 
         _in_parallel(len(array), len(self.domains), work)
-        return densities if all(finite) else None
+        return _put_back(densities, order) if all(finite) else None
+
+    @staticmethod
+    def _order(gaps: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64] | None:
+        """Return rows in an order in which those with the same gaps are beside each other; None if there are none."""
+        if not gaps.any():
+            return None
+        bits = np.packbits(gaps[:, :64], axis=1)
+        keys = np.zeros((len(gaps), 8), np.uint8)
+        keys[:, : bits.shape[1]] = bits
+        return np.argsort(keys.view(np.uint64).ravel(), kind="stable")
 
     def reads(self, X: Any) -> bool:
         """Tell whether X is an array that can be scored without a detour: numbers, for columns of numbers."""
@@ -115,6 +133,15 @@ class Scorer:
             and all(domain.family is Family.NUMBER for domain in self.domains.columns)
             and (bool(self.domains.is_numeric.all()) or not _has_far_integers(X))
         )
+
+
+def _put_back(densities: Floats, order: npt.NDArray[np.int64] | None) -> Floats:
+    """Return the densities of rows that were in some order in that of the rows."""
+    if order is None:
+        return densities
+    restored = np.empty_like(densities)
+    restored[order] = densities
+    return restored
 
 
 def _has_far_integers(array: npt.NDArray[Any]) -> bool:
