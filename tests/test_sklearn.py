@@ -60,7 +60,8 @@ def test_get_params_lists_the_constructor_and_set_params_takes_it_back():
     assert spn.set_params(min_rows=5) is spn
     assert spn.min_rows == 5
     with pytest.raises(ValueError, match="no_such_parameter"):
-        spn.set_params(no_such_parameter=1)
+        spn.set_params(min_rows=9, no_such_parameter=1)
+    assert spn.min_rows == 5
 
 
 @pytest.mark.parametrize(

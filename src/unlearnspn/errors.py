@@ -80,6 +80,15 @@ def repeated(items: Iterable[str]) -> list[str]:
     return sorted(item for item, times in Counter(items).items() if times > 1)
 
 
+def not_fitted(message: str) -> Exception:
+    """Return scikit-learn's error for a model that is not there yet."""
+    # Only now: its import takes longer than all else of a vault or of an estimator of densities.
+    from sklearn.exceptions import NotFittedError  # noqa: PLC0415
+
+    error: Exception = NotFittedError(message)
+    return error
+
+
 def listing(items: Iterable[Any], shown: int = _SHOWN) -> str:
     """Write out up to ten items, and how many more there are.
 

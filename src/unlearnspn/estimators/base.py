@@ -15,9 +15,9 @@ import numpy as np
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
 from unlearnspn.clustering import Clustering
-from unlearnspn.errors import InvalidTableError, RecordIdError, listing
+from unlearnspn.errors import InvalidTableError, RecordIdError, listing, not_fitted
 from unlearnspn.estimators.engine import Engine
-from unlearnspn.estimators.estimator import Estimator, not_fitted
+from unlearnspn.estimators.estimator import Estimator
 from unlearnspn.estimators.targets import Target, beside
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId, read_ids, require_found, require_unique
@@ -380,7 +380,9 @@ class BaseUnlearner(Queries, Estimator, ABC):
 
     def _fitted(self) -> Engine:
         if not self.__sklearn_is_fitted__():
-            raise not_fitted(self)
+            raise not_fitted(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
+            )
         return self._model
 
     def _read_records(self, X: Any, ids: Any, id_column: Label = None) -> tuple[Table, list[RecordId], Label]:

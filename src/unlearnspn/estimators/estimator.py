@@ -34,12 +34,13 @@ class Estimator:
         """Set parameters by name, also inner ones; they count from the next `fit` on."""
         known = self._parameter_defaults()
         inner: dict[str, dict[str, Any]] = {}
-        for key, value in params.items():
-            name, within, rest = key.partition("__")
+        for name in (key.partition("__")[0] for key in params):
             if name not in known:
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {list(known)!r}."
                 )
+        for key, value in params.items():
+            name, within, rest = key.partition("__")
             if within:
                 inner.setdefault(name, {})[rest] = value
             else:
@@ -69,16 +70,6 @@ class Estimator:
             target_tags=TargetTags(required=False),
             input_tags=InputTags(allow_nan=True, categorical=True, string=True),
         )
-
-
-def not_fitted(estimator: object) -> Exception:
-    """Return the error that scikit-learn's tools expect of an estimator that has not learned anything."""
-    from sklearn.exceptions import NotFittedError  # noqa: PLC0415
-
-    error: Exception = NotFittedError(
-        f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first."
-    )
-    return error
 
 
 def available_if(condition: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], _Conditional]:

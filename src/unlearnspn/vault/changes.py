@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from unlearnspn.certificates import Action, Commitments, Counts, Envelope, Statement, commit, state_removal
-from unlearnspn.errors import RecordIdError, listing
+from unlearnspn.errors import RecordIdError, listing, not_fitted
 from unlearnspn.identifying import warn_of
 from unlearnspn.ids import RecordId
 from unlearnspn.parameters import Parameters
@@ -15,7 +15,7 @@ from unlearnspn.spn.report import Report
 from unlearnspn.storage.files import PathLike
 from unlearnspn.vault.comparing import without_known
 from unlearnspn.vault.contents import Contents
-from unlearnspn.vault.errors import InboxError, not_fitted
+from unlearnspn.vault.errors import InboxError
 from unlearnspn.vault.exports import writing_circuit
 from unlearnspn.vault.forms import Batch, Form
 from unlearnspn.vault.inbox import Inbox, Wish

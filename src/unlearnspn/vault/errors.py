@@ -31,12 +31,3 @@ class InboxInputError(InboxError):
 
 class UnknownRequestError(InboxError):
     """There is no request with this id in the inbox."""
-
-
-def not_fitted(message: str) -> Exception:
-    """Return scikit-learn's error for a model that is not there yet; it is the only thing that a vault needs of it."""
-    # Only now: its import takes longer than all else that a vault does.
-    from sklearn.exceptions import NotFittedError  # noqa: PLC0415
-
-    error: Exception = NotFittedError(message)
-    return error

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from unlearnspn.circuit import Circuit
 from unlearnspn.circuit.queries import Queries
+from unlearnspn.errors import not_fitted
 from unlearnspn.interrupts import Uninterrupted
 from unlearnspn.publishing import Publication
-from unlearnspn.vault.errors import VaultError, not_fitted
+from unlearnspn.vault.errors import VaultError
 from unlearnspn.vault.home import Home
 from unlearnspn.vault.learned import Learned
 
